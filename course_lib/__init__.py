@@ -1,0 +1,78 @@
+"""Short-term memory in LLM agents: what a long run sends, what to leave out, and what that costs.
+
+`import course_lib` loads the standard library only. tiktoken, matplotlib and ipywidgets load
+when a function that needs them is first used.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):
+    raise SystemExit("The course needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+from course_lib.messages import (
+    BadMessage,
+    BudgetTooSmall,
+    CourseError,
+    pairs_ok,
+    sendable,
+    size,
+    turn_groups,
+    validate,
+)
+from course_lib.replay import Run, replay
+from course_lib.samples import incident, long_incident
+from course_lib.summaries import facts_only
+from course_lib.tokens import count_tokens
+from course_lib.transcript import Transcript
+from course_lib.trimming import (
+    append_all,
+    high_low,
+    shrink_newest,
+    sliding_window,
+    trim,
+)
+
+# Names whose modules need Jupyter or matplotlib, or that a script rarely needs: loaded at first use.
+_LATER = {
+    "explore_trim": "course_lib.views.explore_trim",
+    "plot_cache": "course_lib.views.figures",
+    "show": "course_lib.views.show",
+    "check": "course_lib.checks",
+    "hint": "course_lib.checks",
+    "predict": "course_lib.checks",
+    "progress": "course_lib.checks",
+    "read_transcripts": "course_lib.traces",
+}
+
+__all__ = [
+    "BadMessage",
+    "BudgetTooSmall",
+    "CourseError",
+    "Run",
+    "Transcript",
+    "append_all",
+    "count_tokens",
+    "facts_only",
+    "high_low",
+    "incident",
+    "long_incident",
+    "pairs_ok",
+    "replay",
+    "sendable",
+    "shrink_newest",
+    "size",
+    "sliding_window",
+    "trim",
+    "turn_groups",
+    "validate",
+    *_LATER,
+]
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'course_lib' has no attribute {name!r}")
+    return getattr(_import_module(_LATER[name]), name)

@@ -1,0 +1,107 @@
+"""Replay a policy over a transcript, call by call, as the agent's own loop would have run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from course_lib.caching import BLOCK, MINIMUM, cached_tokens, common_prefix
+from course_lib.messages import Message, is_summary
+from course_lib.tokens import count_tokens
+from course_lib.trimming import Policy
+
+
+@dataclass(frozen=True)
+class Row:
+    """One call of the model: what it read, and what the policy did before it."""
+
+    call: int  # counts from 1
+    read: int  # tokens of the whole request
+    cached: int  # tokens of it that a prompt cache could serve
+    kept: int  # messages of the transcript that were sent
+    event: str  # "", "trim" or "summary"
+    prompt: list[Message]  # what was sent
+
+
+@dataclass(frozen=True)
+class Run:
+    """A policy's way through a transcript: a row for each call."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def read(self) -> int:
+        """Tokens read over all calls."""
+        return sum(row.read for row in self.rows)
+
+    @property
+    def cached(self) -> int:
+        """Tokens of those that a prompt cache could serve."""
+        return sum(row.cached for row in self.rows)
+
+    @property
+    def trims(self) -> int:
+        """How many times the policy changed the list."""
+        return sum(bool(row.event) for row in self.rows)
+
+
+def replay(
+    messages: Sequence[Message],
+    policy: Policy,
+    *,
+    tools: Sequence[dict[str, Any]] | None = None,
+    block: int = BLOCK,
+    minimum: int = MINIMUM,
+    count: Callable[..., int] = count_tokens,
+) -> Run:
+    """Run a policy over a transcript. Each assistant message was the answer to one call.
+
+    Before each call the policy gets what it returned last and what is new since then, as an
+    agent's own list would hold it. A prompt cache serves the common prefix with the call before,
+    in whole blocks of `block` tokens, from `minimum` tokens on.
+    """
+    rows: list[Row] = []
+    before: list[Message] = []
+    fixed = count([], tools=tools) if tools else count([])
+    sizes: dict[int, int] = {}  # by identity: the transcript and the rows keep messages alive
+
+    def total(prompt: Sequence[Message]) -> int:
+        for m in prompt:
+            if id(m) not in sizes:
+                sizes[id(m)] = count([m]) - count([])
+        return fixed + sum(sizes[id(m)] for m in prompt)
+
+    for new in _new_before_each_call(messages):
+        given = before + new
+        prompt = policy(given)
+        prefix = prompt[: common_prefix(before, prompt)]
+        shared = total(prefix) - count([]) if prefix else 0
+        kept = len(prompt) - sum(is_summary(m) for m in prompt)
+        row = Row(
+            call=len(rows) + 1,
+            read=total(prompt),
+            cached=cached_tokens(shared, block, minimum),
+            kept=kept,
+            event=_event(given, prompt),
+            prompt=prompt,
+        )
+        rows.append(row)
+        before = prompt
+    return Run(tuple(rows))
+
+
+def _new_before_each_call(messages: Sequence[Message]) -> Iterator[list[Message]]:
+    """For each call, the messages that came since the call before it."""
+    start = 0
+    for i, message in enumerate(messages):
+        if message["role"] == "assistant":
+            yield list(messages[start:i])
+            start = i
+
+
+def _event(given: list[Message], prompt: list[Message]) -> str:
+    if prompt == given:
+        return ""
+    written = any(is_summary(m) and m not in given for m in prompt)
+    return "summary" if written else "trim"

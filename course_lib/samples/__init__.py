@@ -1,0 +1,7 @@
+"""The sample transcripts: runs that the lessons look at. Each is built by plain code, the same every time."""
+
+from __future__ import annotations
+
+from course_lib.samples.incident import incident, long_incident
+
+__all__ = ["incident", "long_incident"]

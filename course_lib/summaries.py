@@ -1,0 +1,55 @@
+"""Summarisers: functions from the dropped messages to a short note.
+
+In production this is a cheap model call. These are plain functions, so that a lesson runs
+without a model and gives the same note each time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from course_lib.messages import Message, calls_of, text_of
+
+
+def facts_only(dropped: Sequence[Message]) -> str:
+    """The document's summariser: how many hours were searched, and what was found.
+
+    Reads results that are JSON objects with a `finding`; other messages say nothing to it.
+    """
+    found = findings_in(dropped)
+    hours = [f for f in found if "hour" in f]
+    hits = [f"{f.get('hour', f.get('source'))}: {f['finding']}" for f in found if is_hit(f)]
+    return f"searched {len(hours)} hours; findings: {'; '.join(hits) or 'none'}"
+
+
+def findings_in(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The results that are JSON objects with a `finding`, parsed, in order."""
+    found = []
+    for message in messages:
+        if message["role"] != "tool":
+            continue
+        try:
+            result = json.loads(text_of(message))
+        except ValueError:
+            continue
+        if isinstance(result, dict) and "finding" in result:
+            found.append(result)
+    return found
+
+
+def is_hit(result: dict[str, Any]) -> bool:
+    """True for a result that found something."""
+    return result["finding"] != "no errors"
+
+
+def call_log(dropped: Sequence[Message]) -> str:
+    """A summariser for any transcript: which tools were called, how often. It keeps no facts."""
+    names = Counter(call.name for m in dropped for call in calls_of(m))
+    asked = sum(m["role"] == "user" for m in dropped)
+    parts = [f"{name} x{n}" for name, n in names.items()]
+    if asked:
+        parts.append(f"{asked} user messages")
+    return f"{len(dropped)} messages; " + (", ".join(parts) or "no calls")

@@ -1,0 +1,336 @@
+"""Policies that keep a message list within a budget, and the steps that they are made of.
+
+A policy is a function from messages to messages. It remembers nothing outside the list: a pin
+is a mark on a message, a summary is a marked message. What is dropped here is dropped from the
+prompt only; keep the whole transcript elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from course_lib.messages import (
+    SUMMARY_MARK,
+    BudgetTooSmall,
+    CourseError,
+    Message,
+    group_indices,
+    is_summary,
+    text_of,
+    user,
+)
+from course_lib.tokens import cost_of, count_tokens
+
+Policy = Callable[[list[Message]], list[Message]]
+Summarize = Callable[[list[Message]], str]
+Count = Callable[..., int]
+
+NO_LIMIT = sys.maxsize
+
+log = logging.getLogger("course_lib")
+
+
+class Trimmed(NamedTuple):
+    """What `trim` returns: the new list, and how many groups were dropped from it."""
+
+    messages: list[Message]
+    dropped: int
+
+
+def trim(
+    messages: Sequence[Message],
+    budget: int,
+    summarize: Summarize | None = None,
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    count: Count = count_tokens,
+    pinned: Iterable[int] = (),
+    tools: Sequence[dict[str, Any]] | None = None,
+    reserve: int = 0,
+) -> Trimmed:
+    """Drop the oldest turn groups, whole, when a request is over its budget.
+
+    Up to `high` (the budget, unless you say otherwise) the list comes back as it is. Above it,
+    groups go until `low` is reached, and `summarize` may leave a note in their place. The head,
+    pinned groups, open calls and the newest group always stay. Sizes are in tokens, or in
+    whatever `count` counts; they include the schemas of `tools` and a `reserve` for the answer.
+
+    Raises `BudgetTooSmall` if what must stay doesn't fit, `BadMessage` for a broken message.
+    """
+    high, low = water_marks(budget, high, low)
+    parts = take_apart(messages, count, pinned, tools, reserve)
+    if parts.floor > budget:
+        raise BudgetTooSmall(budget, parts.sizes)
+    if parts.cut_for(high) == 0:
+        return Trimmed(list(messages), 0)
+    cut = parts.cut_for(low)
+    if summarize is None:
+        return parts.without(cut)
+    return summarise_before(cut, parts, low, budget, summarize)
+
+
+def summarise_before(
+    cut: int, parts: Parts, low: int, budget: int, summarize: Summarize
+) -> Trimmed:
+    """Put one note in the place of the groups before `cut` and of the summary before it.
+
+    The note takes room itself, so more groups may have to go, and then it is written again. It
+    is refused if it isn't smaller than what it replaces. A summariser that fails, or says
+    nothing, leaves the messages as they were.
+    """
+    while True:
+        text = written_note(summarize, parts.old_messages(cut))
+        if not text:
+            return Trimmed(list(parts.messages), 0)
+        note = fold(parts.summaries, text)
+        growth = parts.growth(note)
+        if growth >= parts.cost_before(cut) or parts.floor + growth > budget:
+            log.warning("the summary is no smaller than what it replaces, or too big: left out")
+            return parts.without(cut)
+        enough = parts.cut_for(low - growth)
+        if enough <= cut:
+            return parts.without(cut, note)
+        cut = enough
+
+
+def fold(summaries: Sequence[Message], text: str) -> Message:
+    """One summary message: the earlier notes word for word, then the new one."""
+    earlier = [text_of(m).removeprefix(SUMMARY_MARK).strip() for m in summaries]
+    return user(f"{SUMMARY_MARK} " + "\n".join([*earlier, text]))
+
+
+def written_note(summarize: Summarize, dropped: list[Message]) -> str:
+    """What the summariser says of the dropped messages, or nothing if it fails."""
+    try:
+        text = summarize(dropped)
+    except Exception as error:  # a summariser is often a model call, and may fail in any way
+        log.warning("the summariser failed (%s: %s): nothing dropped", type(error).__name__, error)
+        return ""
+    if not isinstance(text, str) or not text.strip():
+        log.warning("the summariser returned no text: nothing dropped")
+        return ""
+    return text.strip()
+
+
+def water_marks(budget: int, high: int | None, low: int | None) -> tuple[int, int]:
+    """The two marks in order: low <= high <= budget. Raises `CourseError` if they aren't."""
+    high = budget if high is None else high
+    low = high if low is None else low
+    if budget <= 0 or not 0 <= low <= high <= budget:
+        raise CourseError(
+            f"low {low:,}, high {high:,} and budget {budget:,} must be in this order: "
+            "0 <= low <= high <= budget, and the budget above 0"
+        )
+    return high, low
+
+
+# ---- a request taken apart ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A request taken apart: what must stay, and the old groups that may go, oldest first."""
+
+    messages: Sequence[Message]
+    stays: list[int]  # indices of the messages that must stay
+    old: list[list[int]]  # the groups that may go
+    after_head: int  # a summary is put before this index
+    cost: Callable[[Iterable[int]], int]
+    sizes: dict[str, int]  # what must stay, part by part
+    count: Count
+
+    @property
+    def floor(self) -> int:
+        """The size of all that must stay."""
+        return sum(self.sizes.values())
+
+    @property
+    def summaries(self) -> list[Message]:
+        """The summaries that earlier trims left in the list."""
+        return [m for m in (self.messages[i] for i in self.stays) if is_summary(m)]
+
+    def cut_for(self, size: int) -> int:
+        """How many of the oldest groups must go to get to `size`. Counts from the newest back."""
+        room = size - self.floor
+        for cut in range(len(self.old), 0, -1):
+            room -= self.cost(self.old[cut - 1])
+            if room < 0:
+                return cut
+        return 0
+
+    def old_messages(self, cut: int) -> list[Message]:
+        """The messages of the groups before the cut, in the order of the transcript."""
+        return [self.messages[i] for i in sorted(i for group in self.old[:cut] for i in group)]
+
+    def cost_before(self, cut: int) -> int:
+        """The size of the groups before the cut."""
+        return sum(self.cost(group) for group in self.old[:cut])
+
+    def growth(self, note: Message) -> int:
+        """What the note adds, less the summaries that it replaces."""
+        return self.count([note]) - self.count(self.summaries)
+
+    def without(self, cut: int, note: Message | None = None) -> Trimmed:
+        """The messages without the groups before the cut, with the note behind the head."""
+        keep = sorted([*self.stays, *(i for group in self.old[cut:] for i in group)])
+        if note is not None:
+            keep = [i for i in keep if not is_summary(self.messages[i])]
+        before = [self.messages[i] for i in keep if i < self.after_head]
+        after = [self.messages[i] for i in keep if i >= self.after_head]
+        return Trimmed([*before, *([note] if note else []), *after], cut)
+
+
+def take_apart(
+    messages: Sequence[Message],
+    count: Count = count_tokens,
+    pinned: Iterable[int] = (),
+    tools: Sequence[dict[str, Any]] | None = None,
+    reserve: int = 0,
+) -> Parts:
+    """Sort the turn groups into those that must stay and those that may go."""
+    head, groups, open_groups = group_indices(messages)
+    cost = cost_of(messages, count)
+    pins = checked_pins(pinned, len(groups))
+    sizes = {
+        "framing and tools": count([], tools=tools) if tools else count([]),
+        "the answer's reserve": reserve,
+        "the head": cost(head),
+    }
+    stays, old = list(head), []
+    for at, group in enumerate(groups):
+        reason = None
+        if at == len(groups) - 1 or group[-1] == len(messages) - 1:
+            reason = "the newest group"
+        elif at in open_groups:
+            reason = "open calls"
+        elif at in pins or any(messages[i].get("pinned") for i in group):
+            reason = "pinned groups"
+        elif is_summary(messages[group[0]]):
+            reason = "the summary"
+        if reason is None:
+            old.append(group)
+        else:
+            stays += group
+            sizes[reason] = sizes.get(reason, 0) + cost(group)
+    return Parts(messages, stays, old, max(head, default=-1) + 1, cost, sizes, count)
+
+
+def checked_pins(pinned: Iterable[int], groups: int) -> set[int]:
+    """The pinned group numbers. Raises `CourseError` for a group that isn't there."""
+    pins = set(pinned)
+    for at in pins:
+        if not 0 <= at < groups:
+            raise CourseError(f"there is no group {at} to pin: the {groups} groups count from 0")
+    return pins
+
+
+# ---- policies -------------------------------------------------------------------------------
+
+
+def append_all() -> Policy:
+    """The policy that manages nothing: everything is sent on each call."""
+    return list
+
+
+def sliding_window(groups: int, summarize: Summarize | None = None) -> Policy:
+    """Keep the head, what is pinned, and the newest `groups` turn groups.
+
+    Raises `CourseError` if `groups` isn't at least 1.
+    """
+    if groups < 1:
+        raise CourseError(f"a window of {groups} groups is empty: the newest group always stays")
+
+    def policy(messages: list[Message]) -> list[Message]:
+        parts = take_apart(messages)
+        starts = [group[0] for group in group_indices(messages).groups[-groups:]]
+        cut = sum(group[0] < min(starts) for group in parts.old)
+        if cut == 0:
+            return list(messages)
+        if summarize is None:
+            return parts.without(cut).messages
+        return summarise_before(cut, parts, NO_LIMIT, NO_LIMIT, summarize).messages
+
+    return policy
+
+
+def high_low(
+    budget: int,
+    high: float = 0.8,
+    low: float = 0.5,
+    summarize: Summarize | None = None,
+    *,
+    count: Count = count_tokens,
+    tools: Sequence[dict[str, Any]] | None = None,
+    reserve: int = 0,
+) -> Policy:
+    """Trim only above `high`, a share of the budget, and then down to `low`, another share.
+
+    Raises `CourseError` unless 0 < low <= high <= 1.
+    """
+    if not 0 < low <= high <= 1:
+        raise CourseError(f"low {low} and high {high} are shares of the budget: 0 < low <= high <= 1")
+    marks = {"high": int(high * budget), "low": int(low * budget)}
+
+    def policy(messages: list[Message]) -> list[Message]:
+        return trim(
+            messages, budget, summarize, **marks, count=count, tools=tools, reserve=reserve
+        ).messages
+
+    return policy
+
+
+# ---- the newest result alone is too big -----------------------------------------------------
+
+
+def shrink_newest(
+    messages: Sequence[Message],
+    budget: int,
+    *,
+    tools: Sequence[dict[str, Any]] | None = None,
+    reserve: int = 0,
+    pinned: Iterable[int] = (),
+) -> list[Message]:
+    """Shorten the results of the newest group until what must stay fits in the budget.
+
+    The cut is marked in the text, with its size, so that the model knows that something is
+    missing. Nothing else changes: call `trim` with the list that comes back. Tokens only.
+
+    Raises `BudgetTooSmall` if even empty results wouldn't do.
+    """
+    parts = take_apart(messages, count_tokens, pinned, tools, reserve)
+    over = parts.floor - budget
+    results = [i for i in parts.stays if messages[i]["role"] == "tool"]
+    newest = group_indices(messages).groups[-1:] or [[]]
+    results = sorted(set(results) & set(newest[0]), key=lambda i: -parts.cost([i]))
+    shorter = list(messages)
+    for i in results:
+        if over <= 0:
+            break
+        shorter[i] = shorten(messages[i], max(0, count_tokens(messages[i]) - over))
+        over -= count_tokens(messages[i]) - count_tokens(shorter[i])
+    if over > 0:
+        raise BudgetTooSmall(budget, take_apart(shorter, count_tokens, pinned, tools, reserve).sizes)
+    return shorter
+
+
+def shorten(message: Message, tokens: int) -> Message:
+    """A copy of the message whose text is cut so that it costs at most `tokens`, if it can be."""
+    text = text_of(message)
+    fits, too_long = 0, len(text) + 1
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if count_tokens(_cut(message, text, middle)) <= tokens:
+            fits = middle
+        else:
+            too_long = middle
+    return message if fits == len(text) else _cut(message, text, fits)
+
+
+def _cut(message: Message, text: str, length: int) -> Message:
+    gone = len(text) - length
+    return {**message, "content": f"{text[:length]}\n[{gone:,} characters cut here]"}
