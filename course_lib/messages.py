@@ -7,8 +7,9 @@ A message is a dict in the OpenAI chat shape. A tool call may be nested
 from __future__ import annotations
 
 import json
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Message = dict[str, Any]
@@ -29,7 +30,7 @@ class CourseError(ValueError):
 
 
 class BadMessage(CourseError):
-    """A message that can't be read. `.index` is its place in the list, `.field` the key at fault."""
+    """A message that can't be read: `.index` is its place in the list, `.field` the key at fault."""
 
     def __init__(self, index: int | None, field: str | None, problem: str) -> None:
         where = "" if index is None else f"index {index}: "
@@ -47,13 +48,13 @@ class BudgetTooSmall(CourseError):
         self.budget, self.parts, self.floor = budget, parts, sum(parts.values())
         needs = ", ".join(f"{name} {size:,}" for name, size in parts.items() if size)
         super().__init__(
-            f"the budget is {budget:,}, but what must stay needs {self.floor:,} ({needs}). "
+            f"The budget is {budget:,}, but what must stay needs {self.floor:,} ({needs}). "
             "Raise the budget, unpin a group, or shorten the newest result with shrink_newest()."
         )
 
 
 class Problem(NamedTuple):
-    """One thing a provider would reject: the message's `index`, its `field`, the `rule` in words."""
+    """One thing that a provider would reject: where (`index`, `field`), and the `rule` in words."""
 
     index: int
     field: str
@@ -71,12 +72,43 @@ class Call(NamedTuple):
     arguments: Any
 
 
-class Grouping(NamedTuple):
-    """Where everything stands, as indices: the head, the turn groups, and which groups are open."""
+@dataclass(frozen=True)
+class Grouping:
+    """Where everything stands, as indices into a message list: its head and its turn groups.
+
+    A group reaches from its start to the next one's, but for the messages in `strays`, which
+    names the group that each of them belongs to (or HEAD). Most lists have none.
+    """
 
     head: list[int]
-    groups: list[list[int]]
-    open: set[int]
+    starts: list[int]  # for each group, the index of its first message
+    strays: dict[int, int]
+    open: set[int]  # the groups with a call that has no result yet
+    length: int  # of the message list
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def group(self, at: int) -> list[int]:
+        """The indices of one group's messages."""
+        end = self.starts[at + 1] if at + 1 < len(self.starts) else self.length
+        indices = range(self.starts[at], end)
+        if not self.strays:
+            return list(indices)
+        own = [i for i in indices if i not in self.strays]
+        return own + [i for i, group in self.strays.items() if group == at]
+
+    def group_of(self, i: int) -> int:
+        """The group that the message at index `i` belongs to, or HEAD."""
+        return self.strays.get(i, bisect_right(self.starts, i) - 1)
+
+    @property
+    def groups(self) -> list[list[int]]:
+        """All groups. For a long list, ask for the ones that you need instead."""
+        return [self.group(at) for at in range(len(self))]
+
+
+HEAD = -1
 
 
 # ---- builders -------------------------------------------------------------------------------
@@ -123,6 +155,11 @@ def calls_of(message: Message) -> list[Call]:
     return calls
 
 
+def is_call_list(raw_calls: Any) -> bool:
+    """True for a list of dicts, as `tool_calls` must be."""
+    return isinstance(raw_calls, list) and all(isinstance(raw, dict) for raw in raw_calls)
+
+
 def text_of(message: Message) -> str:
     """The text of a message: its content, or the text parts of a content that is a list."""
     content = message.get("content")
@@ -162,39 +199,91 @@ def turn_groups(messages: Sequence[Message]) -> tuple[list[Message], list[list[M
 
     Raises `BadMessage` for something that isn't a message.
     """
-    head, groups, _ = group_indices(messages)
-    return [messages[i] for i in head], [[messages[i] for i in group] for group in groups]
+    grouping = group_indices(messages)
+    groups = [[messages[i] for i in group] for group in grouping.groups]
+    return [messages[i] for i in grouping.head], groups
 
 
-def group_indices(messages: Sequence[Message]) -> Grouping:
+def group_indices(messages: Sequence[Message], *, strict: bool = True) -> Grouping:
     """Like `turn_groups`, as indices into the list, with the groups that hold an open call.
 
     A result belongs to the nearest earlier call with its id that is still open, because
-    real runs use an id more than once. Where a call has no id, the order decides.
+    real runs use an id more than once. Where a call has no id, the order decides. A result
+    without an id that answers nothing is an error, or, unless `strict`, a group of its own.
     """
+    try:
+        return _group(messages, strict)
+    except (KeyError, TypeError, AttributeError):
+        for i, message in enumerate(messages):
+            _check_shape(message, i)  # says which message it was, and why
+        raise
+
+
+def _group(messages: Sequence[Message], strict: bool) -> Grouping:
+    # One pass over what may be ten thousand messages: nothing is built for the usual ones.
     head: list[int] = []
-    groups: list[list[int]] = []
-    waiting: dict[str | None, deque[int]] = {}
+    starts: list[int] = []
+    strays: dict[int, int] = {}
+    waiting: dict[str | None, list[int]] = {}  # open calls by id: the groups they stand in
+    given_up: set[int] = set()
     leading, has_task, previous = True, False, None
     for i, message in enumerate(messages):
-        role = role_of(message, i)
+        role = message["role"]
         if role == "tool":
-            at = _answered(message, i, waiting)
-            if at is None:
-                groups.append([i])
+            id = message.get("tool_call_id")
+            queue = waiting.get(id)
+            if queue is None:
+                _check_orphan(id, i, strict)
+                starts.append(i)
             else:
-                groups[at].append(i)
+                # The nearest call with that id; where ids are missing, the first in order.
+                at = queue.pop() if id is not None else queue.pop(0)
+                if at != len(starts) - 1:
+                    strays[i] = at
+                if not queue:
+                    del waiting[id]
+        elif role == "assistant":
+            calls = message.get("tool_calls") or ()
+            if None in waiting and previous != "assistant":
+                # Calls without an id are answered in order; these never were.
+                given_up.update(waiting.pop(None))
+            for call in calls:
+                id = call.get("id")
+                if id in waiting:
+                    waiting[id].append(len(starts))
+                else:
+                    waiting[id] = [len(starts)]
+            starts.append(i)
         elif leading and role in SYSTEM_ROLES:
             head.append(i)
+            continue
         elif role == "user" and not has_task and not is_summary(message):
             head.append(i)
             has_task = True
+            if starts:
+                strays[i] = HEAD
         else:
-            _ask(message, i, len(groups), waiting, follows=previous == "assistant")
-            groups.append([i])
-        leading = leading and role in SYSTEM_ROLES
-        previous = role
-    return Grouping(head, groups, {at for queue in waiting.values() for at in queue})
+            role_of(message, i)
+            starts.append(i)
+        leading, previous = False, role
+    still_open = {at for queue in waiting.values() for at in queue}
+    return Grouping(head, starts, strays, still_open | given_up, len(messages))
+
+
+def _check_orphan(id: str | None, index: int, strict: bool) -> None:
+    if strict and id is None:
+        raise BadMessage(index, "tool_call_id", "a tool result without `tool_call_id`")
+
+
+def _check_shape(message: Message, index: int) -> None:
+    """Raise `BadMessage` if this isn't a message with a role and, if any, a list of calls."""
+    role_of(message, index)
+    raw_calls = message.get("tool_calls")
+    if raw_calls and not is_call_list(raw_calls):
+        raise BadMessage(index, "tool_calls", "`tool_calls` must be a list of calls")
+    for field in ("tool_call_id", "name"):
+        if not isinstance(message.get(field), str | None):
+            raise BadMessage(index, field, f"`{field}` must be text")
 
 
 def role_of(message: Message, index: int | None = None) -> str:
@@ -210,35 +299,6 @@ def role_of(message: Message, index: int | None = None) -> str:
         known = ", ".join(ROLES)
         raise BadMessage(index, "role", f"the `role` {role!r} isn't one of {known}")
     return role
-
-
-def _ask(
-    message: Message, index: int, at: int, waiting: dict[str | None, deque[int]], *, follows: bool
-) -> None:
-    """Note the calls of the message at `index`, which starts group `at`, as open."""
-    raw_calls = message.get("tool_calls")
-    if not raw_calls:
-        return
-    if not isinstance(raw_calls, list) or not all(isinstance(raw, dict) for raw in raw_calls):
-        raise BadMessage(index, "tool_calls", "`tool_calls` must be a list of calls")
-    for raw in raw_calls:
-        id = raw.get("id")
-        if id is None and not follows:
-            # Calls without an id are answered in order; an older one was never answered.
-            waiting.pop(None, None)
-            follows = True
-        waiting.setdefault(id, deque()).append(at)
-
-
-def _answered(message: Message, index: int, waiting: dict[str | None, deque[int]]) -> int | None:
-    """The group whose open call the result at `index` answers, or None for an orphan."""
-    id = message.get("tool_call_id")
-    queue = waiting.get(id)
-    if queue:
-        return queue.pop() if id is not None else queue.popleft()
-    if id is None:
-        raise BadMessage(index, "tool_call_id", "a tool result without `tool_call_id`")
-    return None
 
 
 # ---- what providers reject ------------------------------------------------------------------
@@ -260,84 +320,12 @@ def pairs_ok(messages: Sequence[Message]) -> bool:
 def validate(messages: Sequence[Message], provider: str = "openai") -> list[Problem]:
     """Everything for which the provider would reject the request; an empty list if nothing.
 
-    Looks in both directions: each result needs its call, and each call needs all its results,
-    directly behind it. Source: OpenAI's API reference for chat completions, "messages".
+    Looks in both directions: each result needs its call, and each call needs all its results.
+    The `provider` is "openai" (chat completions), "responses" (OpenAI too), "anthropic" or
+    "gemini": they differ in what must stand where.
 
     Raises `CourseError` for a provider that isn't known.
     """
-    if provider not in PROVIDERS:
-        raise CourseError(f"provider {provider!r} isn't known; choose one of {', '.join(PROVIDERS)}")
-    return sorted(PROVIDERS[provider](messages))
+    from course_lib.providers import find_problems  # the rules build on this module
 
-
-def _openai_problems(messages: Sequence[Message]) -> list[Problem]:
-    problems: list[Problem] = []
-    asked: dict[str | None, int] = {}  # the calls of the turn that is being answered
-    for i, message in enumerate(messages):
-        try:
-            role = role_of(message)
-        except BadMessage as bad:
-            problems.append(Problem(i, bad.field or "message", bad.problem))
-            continue
-        problems += _content_problems(i, message)
-        if role == "tool":
-            problems += _result_problems(i, message, asked, messages)
-            asked.pop(message.get("tool_call_id"), None)
-            continue
-        problems += _unanswered(asked)
-        asked = {}
-        if role == "assistant":
-            problems += _call_problems(i, message)
-            asked = {call.id: i for call in calls_of(message)}
-    return problems + _unanswered(asked)
-
-
-def _content_problems(i: int, message: Message) -> list[Problem]:
-    content = message.get("content")
-    if content is None:
-        if message["role"] == "assistant" and message.get("tool_calls"):
-            return []
-        return [Problem(i, "content", f"a {message['role']} message needs `content`")]
-    if not isinstance(content, str | list):
-        kind = type(content).__name__
-        return [Problem(i, "content", f"`content` must be text or a list of parts, not {kind}")]
-    return []
-
-
-def _call_problems(i: int, message: Message) -> list[Problem]:
-    problems, seen = [], set()
-    for call in calls_of(message):
-        if not call.id:
-            problems.append(Problem(i, "tool_calls", f"the call of {call.name!r} has no `id`"))
-        elif call.id in seen:
-            problems.append(Problem(i, "tool_calls", f"two calls share the id {call.id!r}"))
-        if not call.name:
-            problems.append(Problem(i, "tool_calls", f"the call {call.id!r} has no `name`"))
-        if not isinstance(call.arguments, str):
-            problems.append(
-                Problem(i, "tool_calls", f"the `arguments` of call {call.id!r} must be a JSON string")
-            )
-        seen.add(call.id)
-    return problems
-
-
-def _result_problems(
-    i: int, message: Message, asked: dict[str | None, int], messages: Sequence[Message]
-) -> list[Problem]:
-    id = message.get("tool_call_id")
-    if id is None:
-        return [Problem(i, "tool_call_id", "a tool result without `tool_call_id`")]
-    if id in asked:
-        return []
-    earlier = any(call.id == id for m in messages[:i] for call in calls_of(m))
-    if not earlier:
-        return [Problem(i, "tool_call_id", f"a result for {id!r}, but no earlier call has that id")]
-    rule = f"a result for {id!r} must follow the message with that call directly, and only once"
-    return [Problem(i, "tool_call_id", rule)]
-
-
-def _unanswered(asked: dict[str | None, int]) -> list[Problem]:
-    return [Problem(i, "tool_calls", f"the call {id!r} has no result") for id, i in asked.items()]
-
-
-PROVIDERS = {"openai": _openai_problems}
+    return find_problems(messages, provider)

@@ -18,7 +18,9 @@ from course_lib.messages import OWN_KEYS, BadMessage, CourseError, Message, role
 
 TOKENS_PER_MESSAGE = 3  # cookbook, section 6: what wraps each message
 TOKENS_PER_NAME = 1  # cookbook, section 6: a `name` costs one more
-TOKENS_PER_REPLY = 3  # cookbook, section 6: every answer is primed with <|start|>assistant<|message|>
+TOKENS_PER_REPLY = (
+    3  # cookbook, section 6: every answer is primed with <|start|>assistant<|message|>
+)
 
 TOOL_START = 7  # cookbook, section 7: `func_init`, each function
 PARAMETERS_START = 3  # `prop_init`, a function that has parameters
@@ -47,7 +49,9 @@ def count_tokens(
     if isinstance(thing, dict):
         return _message_tokens(thing)
     if not isinstance(thing, Sequence):
-        raise CourseError(f"count a text, a message or a list of messages, not {type(thing).__name__}")
+        raise CourseError(
+            f"count a text, a message or a list of messages, not {type(thing).__name__}"
+        )
     total = TOKENS_PER_REPLY + count_tools(tools)
     for i, message in enumerate(thing):
         try:
@@ -96,14 +100,19 @@ def cost_of(
     nothing = count([])
     known: dict[int, int] = {}
 
+    def count_one(i: int) -> int:
+        try:
+            if count is count_tokens:
+                return _message_tokens(messages[i])
+            return count([messages[i]]) - nothing
+        except BadMessage as bad:
+            raise BadMessage(i, bad.field, bad.problem) from None
+
     def cost(indices: Iterable[int]) -> int:
         total = 0
         for i in indices:
             if i not in known:
-                try:
-                    known[i] = count([messages[i]]) - nothing
-                except BadMessage as bad:
-                    raise BadMessage(i, bad.field, bad.problem) from None
+                known[i] = count_one(i)
             total += known[i]
         return total
 

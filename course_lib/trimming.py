@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from course_lib.messages import (
+    HEAD,
     SUMMARY_MARK,
     BudgetTooSmall,
     CourseError,
+    Grouping,
     Message,
     group_indices,
     is_summary,
@@ -87,10 +89,10 @@ def summarise_before(
         text = written_note(summarize, parts.old_messages(cut))
         if not text:
             return Trimmed(list(parts.messages), 0)
-        note = fold(parts.summaries, text)
+        note = fold([parts.messages[i] for i in parts.summaries], text)
         growth = parts.growth(note)
         if growth >= parts.cost_before(cut) or parts.floor + growth > budget:
-            log.warning("the summary is no smaller than what it replaces, or too big: left out")
+            log.info("the summary is no smaller than what it replaces, or too big: left out")
             return parts.without(cut)
         enough = parts.cut_for(low - growth)
         if enough <= cut:
@@ -137,8 +139,10 @@ class Parts:
     """A request taken apart: what must stay, and the old groups that may go, oldest first."""
 
     messages: Sequence[Message]
+    grouping: Grouping
     stays: list[int]  # indices of the messages that must stay
-    old: list[list[int]]  # the groups that may go
+    old: list[int]  # the numbers of the groups that may go
+    summaries: list[int]  # indices of the summaries that earlier trims left
     after_head: int  # a summary is put before this index
     cost: Callable[[Iterable[int]], int]
     sizes: dict[str, int]  # what must stay, part by part
@@ -149,37 +153,35 @@ class Parts:
         """The size of all that must stay."""
         return sum(self.sizes.values())
 
-    @property
-    def summaries(self) -> list[Message]:
-        """The summaries that earlier trims left in the list."""
-        return [m for m in (self.messages[i] for i in self.stays) if is_summary(m)]
-
     def cut_for(self, size: int) -> int:
         """How many of the oldest groups must go to get to `size`. Counts from the newest back."""
         room = size - self.floor
         for cut in range(len(self.old), 0, -1):
-            room -= self.cost(self.old[cut - 1])
+            room -= self.cost(self.grouping.group(self.old[cut - 1]))
             if room < 0:
                 return cut
         return 0
 
     def old_messages(self, cut: int) -> list[Message]:
         """The messages of the groups before the cut, in the order of the transcript."""
-        return [self.messages[i] for i in sorted(i for group in self.old[:cut] for i in group)]
+        return [self.messages[i] for i in self._indices(self.old[:cut])]
 
     def cost_before(self, cut: int) -> int:
         """The size of the groups before the cut."""
-        return sum(self.cost(group) for group in self.old[:cut])
+        return self.cost(self._indices(self.old[:cut]))
+
+    def _indices(self, groups: Iterable[int]) -> list[int]:
+        return sorted(i for at in groups for i in self.grouping.group(at))
 
     def growth(self, note: Message) -> int:
         """What the note adds, less the summaries that it replaces."""
-        return self.count([note]) - self.count(self.summaries)
+        return self.count([note]) - self.count([self.messages[i] for i in self.summaries])
 
     def without(self, cut: int, note: Message | None = None) -> Trimmed:
         """The messages without the groups before the cut, with the note behind the head."""
-        keep = sorted([*self.stays, *(i for group in self.old[cut:] for i in group)])
+        keep = sorted([*self.stays, *self._indices(self.old[cut:])])
         if note is not None:
-            keep = [i for i in keep if not is_summary(self.messages[i])]
+            keep = [i for i in keep if i not in self.summaries]
         before = [self.messages[i] for i in keep if i < self.after_head]
         after = [self.messages[i] for i in keep if i >= self.after_head]
         return Trimmed([*before, *([note] if note else []), *after], cut)
@@ -193,31 +195,41 @@ def take_apart(
     reserve: int = 0,
 ) -> Parts:
     """Sort the turn groups into those that must stay and those that may go."""
-    head, groups, open_groups = group_indices(messages)
+    grouping = group_indices(messages)
     cost = cost_of(messages, count)
-    pins = checked_pins(pinned, len(groups))
+    reasons = reasons_to_stay(messages, grouping, pinned)
     sizes = {
         "framing and tools": count([], tools=tools) if tools else count([]),
         "the answer's reserve": reserve,
-        "the head": cost(head),
+        "the head": cost(grouping.head),
     }
-    stays, old = list(head), []
-    for at, group in enumerate(groups):
-        reason = None
-        if at == len(groups) - 1 or group[-1] == len(messages) - 1:
-            reason = "the newest group"
-        elif at in open_groups:
-            reason = "open calls"
-        elif at in pins or any(messages[i].get("pinned") for i in group):
-            reason = "pinned groups"
-        elif is_summary(messages[group[0]]):
-            reason = "the summary"
-        if reason is None:
-            old.append(group)
-        else:
-            stays += group
-            sizes[reason] = sizes.get(reason, 0) + cost(group)
-    return Parts(messages, stays, old, max(head, default=-1) + 1, cost, sizes, count)
+    stays, summaries = list(grouping.head), []
+    for at, reason in sorted(reasons.items()):
+        stays += grouping.group(at)
+        summaries += grouping.group(at) if reason == "the summary" else []
+        sizes[reason] = sizes.get(reason, 0) + cost(grouping.group(at))
+    old = [at for at in range(len(grouping)) if at not in reasons]
+    after_head = max(grouping.head, default=-1) + 1
+    return Parts(messages, grouping, stays, old, summaries, after_head, cost, sizes, count)
+
+
+def reasons_to_stay(
+    messages: Sequence[Message], grouping: Grouping, pinned: Iterable[int] = ()
+) -> dict[int, str]:
+    """For each group that must stay, by its number, why."""
+    reasons = {at: "open calls" for at in grouping.open}
+    for i, message in enumerate(messages):
+        if "pinned" in message and message["pinned"]:
+            reasons[grouping.group_of(i)] = "pinned groups"
+        elif message["role"] == "user" and is_summary(message):
+            reasons[grouping.group_of(i)] = "the summary"
+    reasons |= {at: "pinned groups" for at in checked_pins(pinned, len(grouping))}
+    if messages:
+        # The last message may belong to an older group than the last group: both are new.
+        newest = {len(grouping) - 1, grouping.group_of(len(messages) - 1)}
+        reasons |= {at: "the newest group" for at in newest}
+    reasons.pop(HEAD, None)
+    return reasons
 
 
 def checked_pins(pinned: Iterable[int], groups: int) -> set[int]:
@@ -247,8 +259,7 @@ def sliding_window(groups: int, summarize: Summarize | None = None) -> Policy:
 
     def policy(messages: list[Message]) -> list[Message]:
         parts = take_apart(messages)
-        starts = [group[0] for group in group_indices(messages).groups[-groups:]]
-        cut = sum(group[0] < min(starts) for group in parts.old)
+        cut = sum(at < len(parts.grouping) - groups for at in parts.old)
         if cut == 0:
             return list(messages)
         if summarize is None:
@@ -273,7 +284,9 @@ def high_low(
     Raises `CourseError` unless 0 < low <= high <= 1.
     """
     if not 0 < low <= high <= 1:
-        raise CourseError(f"low {low} and high {high} are shares of the budget: 0 < low <= high <= 1")
+        raise CourseError(
+            f"low {low} and high {high} are shares of the budget: 0 < low <= high <= 1"
+        )
     marks = {"high": int(high * budget), "low": int(low * budget)}
 
     def policy(messages: list[Message]) -> list[Message]:
@@ -305,8 +318,8 @@ def shrink_newest(
     parts = take_apart(messages, count_tokens, pinned, tools, reserve)
     over = parts.floor - budget
     results = [i for i in parts.stays if messages[i]["role"] == "tool"]
-    newest = group_indices(messages).groups[-1:] or [[]]
-    results = sorted(set(results) & set(newest[0]), key=lambda i: -parts.cost([i]))
+    newest = parts.grouping.group(len(parts.grouping) - 1) if parts.grouping.starts else []
+    results = sorted(set(results) & set(newest), key=lambda i: -parts.cost([i]))
     shorter = list(messages)
     for i in results:
         if over <= 0:
@@ -314,7 +327,9 @@ def shrink_newest(
         shorter[i] = shorten(messages[i], max(0, count_tokens(messages[i]) - over))
         over -= count_tokens(messages[i]) - count_tokens(shorter[i])
     if over > 0:
-        raise BudgetTooSmall(budget, take_apart(shorter, count_tokens, pinned, tools, reserve).sizes)
+        raise BudgetTooSmall(
+            budget, take_apart(shorter, count_tokens, pinned, tools, reserve).sizes
+        )
     return shorter
 
 

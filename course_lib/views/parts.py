@@ -1,0 +1,331 @@
+"""The parts that explorers are made of: pure functions from plain data to HTML and SVG.
+
+Each picture is as wide as its frame and of a fixed shape, so that nothing jumps while a slider
+moves. Colours are those of Okabe and Ito, always beside a mark or a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH = 860  # units of every drawing
+
+MARKS = {"pinned": "◆", "summarised": "Σ", "summary": "Σ", "dropped": "✕", "later": "·"}
+
+STYLE = """<style>
+.stm { --stm-ink: #1f2933; --stm-quiet: #5b6770; --stm-line: #d5dae0; --stm-blue: #0072B2;
+  --stm-wash: rgba(0,114,178,.11); --stm-pale: #8b98a5; --stm-head: #3d4a57; --stm-good: #00714f;
+  --stm-bad: #b34700; color: var(--stm-ink); font: 13px/1.4 system-ui, sans-serif; }
+[data-jp-theme-light="false"] .stm { --stm-ink: #e8ecef; --stm-quiet: #aab4bd; --stm-line: #46505a;
+  --stm-blue: #56B4E9; --stm-wash: rgba(86,180,233,.16); --stm-pale: #7b8792; --stm-head: #5d6f80;
+  --stm-good: #3fd0a4; --stm-bad: #ff9d57; }
+.stm h3 { font-size: 16px; margin: 0; color: var(--stm-ink); }
+.stm p { margin: 2px 0 0; color: var(--stm-quiet); }
+.stm svg { display: block; width: 100%; height: auto; }
+.stm svg text { font: 12px system-ui, sans-serif; fill: var(--stm-quiet); }
+.stm .stm-readouts { display: grid; grid-template-columns: 1fr 1.7fr .7fr 1fr 1fr .8fr; gap: 12px;
+  height: 58px; }
+.stm .stm-readouts b { display: block; font-size: 20px; line-height: 28px; white-space: nowrap; }
+.stm .stm-readouts span { color: var(--stm-quiet); font-size: 12px; line-height: 15px;
+  display: block; }
+.stm .stm-good { color: var(--stm-good); } .stm .stm-bad { color: var(--stm-bad); }
+.stm table.stm-rows { width: 100%; border-collapse: collapse; table-layout: fixed; margin: 0;
+  font-size: 13px; border: 0; }
+.stm table.stm-rows td, .stm table.stm-rows th { height: 30px; box-sizing: border-box; padding: 0 8px;
+  border: 0; border-top: 1px solid var(--stm-line); text-align: left; white-space: nowrap;
+  overflow: hidden; text-overflow: ellipsis; color: var(--stm-ink); background: none; }
+.stm table.stm-rows th { color: var(--stm-quiet); font-weight: normal; border-top: 0; height: 24px; }
+.stm table.stm-rows code { background: none; color: inherit; font-size: 12px; padding: 0; }
+.stm .stm-tag { border-radius: 9px; padding: 1px 8px; color: #16202a; font-size: 12px; }
+.stm .stm-kept { background: #56B4E9; } .stm .stm-pinned { background: #E69F00; }
+.stm .stm-summarised { background: #D590B8; }
+.stm .stm-dropped, .stm .stm-later { color: var(--stm-quiet); border: 1px dashed var(--stm-pale); }
+.stm .stm-bar { display: inline-block; height: 8px; background: #56B4E9; }
+.stm-controls .widget-hslider, .stm-controls .widget-dropdown { flex-wrap: wrap; height: auto;
+  width: 206px; }
+.stm-controls .widget-label { width: 100% !important; text-align: left; height: 22px; }
+.stm-controls .widget-readout { min-width: 52px; }
+.stm-controls .slider-container { width: 138px; flex: none; }
+.stm-controls .noUi-connect, .stm-controls .noUi-handle { background: #0072B2 !important; }
+.stm-controls .widget-toggle-buttons { width: 206px; margin-top: 0; }
+.stm-controls .widget-toggle-button { width: 200px; text-align: left; margin: 0 0 2px; }
+.stm-controls .widget-toggle-button.mod-active { background: #3d4a57; color: #ffffff; font-weight: 600; }
+.stm-presets button { width: auto; }
+.stm-pins .widget-checkbox { width: 86px; height: 30px; margin: 0; }
+.stm-pins input { margin-top: 0; margin-bottom: 0; align-self: center; }
+.stm-pins .widget-label-basic { height: 30px; line-height: 30px; align-items: center; }
+</style>"""
+
+FILL = {"head": "var(--stm-head)", "kept": "#56B4E9", "pinned": "#E69F00", "summary": "#D590B8"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """One piece of a prompt: what it is, how many tokens, and a short label."""
+
+    kind: str  # a key of FILL
+    tokens: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Readout:
+    """One figure with its caption. `good` colours it, and adds a mark: None, True or False."""
+
+    value: str
+    caption: str
+    good: bool | None = None
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One turn group of the transcript, and what has become of it."""
+
+    call: str
+    result: str
+    tokens: int
+    status: str  # kept, pinned, summarised, dropped or later
+    finding: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One level that is drawn across a bar or a curve."""
+
+    at: float
+    label: str
+    solid: bool = False
+
+
+def compact(number: float) -> str:
+    """A short figure for an axis: 950, 1.5k, 12k."""
+    if number < 1000:
+        return f"{number:.0f}"
+    return f"{number / 1000:.1f}".removesuffix(".0") + "k"
+
+
+def readouts(items: Iterable[Readout]) -> str:
+    """A row of figures, each with its caption."""
+    cells = []
+    for item in items:
+        mark = {None: "", True: "✓ ", False: "✕ "}[item.good]
+        kind = {None: "", True: ' class="stm-good"', False: ' class="stm-bad"'}[item.good]
+        cells.append(
+            f"<div><b{kind}>{mark}{escape(item.value)}</b><span>{escape(item.caption)}</span></div>"
+        )
+    return f'<div class="stm-readouts">{"".join(cells)}</div>'
+
+
+def budget_bar(blocks: Sequence[Block], lines: Sequence[Line], alt: str, scale: float) -> str:
+    """A prompt as blocks on a scale of tokens, with the budget and the water marks as lines."""
+    unit = (WIDTH - 4) / scale
+    pieces, x = [], 1.0
+    for block in blocks:
+        width = block.tokens * unit
+        drawn = max(width - 2, 1)
+        colour = "#ffffff" if block.kind == "head" else "#16202a"
+        pieces.append(
+            f'<rect x="{x:.1f}" y="28" width="{drawn:.1f}" height="38" rx="2" fill="{FILL[block.kind]}">'
+            f"<title>{escape(block.label)}: {block.tokens:,} tokens</title></rect>"
+        )
+        if width > 7 * len(block.label) + 4:
+            pieces.append(
+                f'<text x="{x + drawn / 2:.1f}" y="52" text-anchor="middle" style="fill:{colour}">'
+                f"{escape(block.label)}</text>"
+            )
+        x += width
+    right = WIDTH
+    for line in sorted(lines, key=lambda line: -line.at):
+        pieces.append(_upright(1 + line.at * unit, line, right, 18, 72))
+        right = min(right, 1 + line.at * unit - 7 * len(line.label) - 8)
+    return _svg(pieces, 76, alt)
+
+
+def curve(
+    reads: Sequence[int],
+    lines: Sequence[Line],
+    alt: str,
+    *,
+    unmanaged: Sequence[int] = (),
+    before: Sequence[int] = (),
+    events: Sequence[int] = (),
+    at: int = 1,
+) -> str:
+    """Tokens read at each call. Pale: the setting before; grey: with nothing managed.
+
+    `events` are the calls, counted from 1, before which the policy trimmed; `at` is marked.
+    """
+    top = 1.08 * max([*reads, *unmanaged, *before, *(line.at for line in lines), 1])
+    n = max(len(reads), 2)
+
+    def xy(i: int, tokens: float) -> tuple[float, float]:
+        return 44 + (WIDTH - 56) * i / (n - 1), 170 - 150 * tokens / top
+
+    def path(values: Sequence[int]) -> str:
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in (xy(i, v) for i, v in enumerate(values)))
+
+    pieces = _grid(top, lambda tokens: xy(0, tokens)[1])
+    for line in lines:
+        y, dash = xy(0, line.at)[1], "" if line.solid else ' stroke-dasharray="4 3"'
+        pieces.append(
+            f'<line x1="44" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--stm-quiet)"{dash}/>'
+        )
+    if unmanaged:
+        pieces.append(_polyline(path(unmanaged), "var(--stm-pale)", 1.6))
+        x, y = xy(2 * n // 3, unmanaged[min(2 * n // 3, len(unmanaged) - 1)])
+        pieces.append(
+            f'<text x="{x - 8:.1f}" y="{y - 6:.1f}" text-anchor="end">nothing managed</text>'
+        )
+    if before:
+        pieces.append(_polyline(path(before), "var(--stm-pale)", 2, "1 4"))
+    if reads:
+        area = f"{path(reads)} {xy(len(reads) - 1, 0)[0]:.1f},170 44,170"
+        pieces.append(f'<polygon points="{area}" fill="var(--stm-wash)"/>')
+        pieces.append(_polyline(path(reads), "var(--stm-blue)", 2.4))
+    for call in events:
+        x, y = xy(call - 1, reads[call - 1])
+        pieces.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="#D590B8" stroke="#16202a"/>'
+        )
+        if len(events) <= 10:
+            pieces.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">trim</text>')
+    x = xy(at - 1, 0)[0]
+    pieces.append(_upright(x, Line(0, f"step {at}", solid=True), WIDTH, 12, 170))
+    return _svg(pieces, 176, alt)
+
+
+def sweep(panels: Sequence[Panel], along: str, alt: str) -> str:
+    """Small charts side by side: one figure each, against the values of the slider `along`."""
+    width = (WIDTH - 20 * (len(panels) - 1)) / len(panels)
+    pieces = []
+    for i, panel in enumerate(panels):
+        pieces += _panel(panel, i * (width + 20), width, along)
+    return _svg(pieces, 176, alt)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One small chart of a sweep: `ys` against `xs`, with `now` the value that is set."""
+
+    title: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+    now: float
+    percent: bool = False
+    top: float | None = None  # the axis' end, where the figure has a natural one
+
+
+def table(rows: Sequence[TableRow], at: int) -> str:
+    """The transcript, a row for each turn group. `at` is the step that the last column is of."""
+    biggest = max((row.tokens for row in rows), default=1) or 1
+    body = "".join(_table_row(row, biggest) for row in rows)
+    return f'<table class="stm-rows">{_columns()}<tbody>{body}</tbody></table>'
+
+
+def table_head(at: int) -> str:
+    """The transcript's heading, which stays while the rows scroll."""
+    names = ("call", "result", "tokens", f"at step {at}")
+    heads = "".join(f'<th scope="col">{name}</th>' for name in names)
+    return f'<table class="stm-rows">{_columns()}<thead><tr>{heads}</tr></thead></table>'
+
+
+def _columns() -> str:
+    widths = ("auto", "auto", "136px", "124px")
+    return "<colgroup>" + "".join(f'<col style="width:{w}">' for w in widths) + "</colgroup>"
+
+
+def _table_row(row: TableRow, biggest: int) -> str:
+    mark = MARKS.get(row.status, "")
+    result = f"<b>★ {escape(row.result)}</b>" if row.finding else escape(row.result)
+    bar = f'<span class="stm-bar" style="width:{56 * row.tokens / biggest:.0f}px"></span>'
+    return (
+        f'<tr><td title="{escape(row.call)}"><code>{escape(row.call)}</code></td>'
+        f'<td title="{escape(row.result)}">{result}</td>'
+        f'<td><span style="display:inline-block;width:46px">{row.tokens:,}</span> {bar}</td>'
+        f'<td><span class="stm-tag stm-{row.status}">{mark} {row.status}</span></td></tr>'
+    )
+
+
+def _panel(panel: Panel, left: float, width: float, along: str) -> list[str]:
+    top = panel.top or 1.1 * max([*panel.ys, 1e-9])
+    low, high = min(panel.xs), max(panel.xs)
+
+    def xy(x: float, y: float) -> tuple[float, float]:
+        share = (x - low) / ((high - low) or 1)
+        return left + 44 + (width - 56) * share, 142 - 98 * y / top
+
+    def figure(y: float) -> str:
+        return f"{y:.0%}" if panel.percent else compact(y)
+
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(xy, panel.xs, panel.ys))
+    nearest = min(range(len(panel.xs)), key=lambda i: abs(panel.xs[i] - panel.now))
+    x, y = xy(panel.xs[nearest], panel.ys[nearest])
+    pieces = [
+        f'<text x="{left:.1f}" y="14" style="fill:var(--stm-ink)">{escape(panel.title)}</text>',
+        f'<text x="{left + 38:.1f}" y="48" text-anchor="end">{figure(top)}</text>',
+        f'<text x="{left + 38:.1f}" y="146" text-anchor="end">{figure(0)}</text>',
+        f'<line x1="{left + 44:.1f}" x2="{left + width - 12:.1f}" y1="142" y2="142" '
+        'stroke="var(--stm-line)"/>',
+        f'<text x="{left + 44:.1f}" y="160">{compact(low)}</text>',
+        f'<text x="{left + width - 12:.1f}" y="160" text-anchor="end">{compact(high)}</text>',
+        f'<text x="{left + 16 + width / 2:.1f}" y="160" text-anchor="middle">{escape(along)}</text>',
+        _polyline(points, "var(--stm-blue)", 2.2),
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#E69F00" stroke="#16202a"/>',
+    ]
+    anchor = "end" if x > left + width - 60 else "start"
+    shift = -9 if anchor == "end" else 9
+    pieces.append(
+        f'<text x="{x + shift:.1f}" y="{y - 8:.1f}" text-anchor="{anchor}" '
+        f'style="fill:var(--stm-ink);font-weight:600">{figure(panel.ys[nearest])}</text>'
+    )
+    return pieces
+
+
+def _grid(top: float, y_of) -> list[str]:
+    step = next(s for s in _round_steps() if top / s <= 5)
+    pieces, tokens = [], 0
+    while tokens <= top:
+        y = y_of(tokens)
+        pieces.append(
+            f'<line x1="44" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--stm-line)"/>'
+            f'<text x="38" y="{y + 4:.1f}" text-anchor="end">{compact(tokens)}</text>'
+        )
+        tokens += step
+    return pieces
+
+
+def _round_steps():
+    scale = 10
+    while True:
+        yield from (scale, 2 * scale, 5 * scale)
+        scale *= 10
+
+
+def _polyline(points: str, colour: str, width: float, dash: str = "") -> str:
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return (
+        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}" '
+        f'stroke-linejoin="round" stroke-linecap="round"{dashes}/>'
+    )
+
+
+def _upright(x: float, line: Line, right: float, top: int, bottom: int) -> str:
+    dash = "" if line.solid else ' stroke-dasharray="4 3"'
+    width = 2 if line.solid else 1
+    label_x = min(x + 4, right) if x + 7 * len(line.label) < right else min(x - 4, right)
+    anchor = "start" if label_x > x else "end"
+    return (
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}" stroke="var(--stm-ink)" '
+        f'stroke-width="{width}"{dash}/>'
+        f'<text x="{label_x:.1f}" y="{top - 2}" text-anchor="{anchor}" style="fill:var(--stm-ink)">'
+        f"{escape(line.label)}</text>"
+    )
+
+
+def _svg(pieces: Iterable[str], height: int, alt: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(alt)}">'
+        f"{''.join(pieces)}</svg>"
+    )
