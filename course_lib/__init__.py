@@ -35,7 +35,7 @@ from course_lib.trimming import (
     trim,
 )
 
-# Names whose modules need Jupyter or matplotlib, or that a script rarely needs: loaded at first use.
+# Names whose modules need Jupyter or matplotlib, or are rarely needed: loaded at first use.
 _LATER = {
     "explore_trim": "course_lib.views.explore_trim",
     "plot_cache": "course_lib.views.figures",
@@ -68,8 +68,8 @@ __all__ = [
     "trim",
     "turn_groups",
     "validate",
-    *_LATER,
 ]
+__all__ += list(_LATER)
 
 
 def __getattr__(name: str) -> _Any:

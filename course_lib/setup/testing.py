@@ -1,0 +1,46 @@
+"""`python -m course_lib test`: every check of the course that can run on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from course_lib.setup.environment import ROOT, child_environment, ensure
+
+FOLDERS = ("tests", "notebooks", "solutions")
+
+
+def pytest_arguments(arguments: list[str], root: Path = ROOT) -> list[str]:
+    """What pytest is told: all folders that exist, or only the files that were named."""
+    named = any((root / each.split("::")[0]).exists() for each in arguments)
+    folders = [] if named else [folder for folder in FOLDERS if (root / folder).is_dir()]
+    return ["--nbval", "--nbval-current-env", *folders, *arguments]
+
+
+def quiet_environment(python: Path, scratch: Path) -> dict[str, str]:
+    """Variables that keep the tests off the learner's progress and out of their home.
+
+    What a home holds (settings, start-up files, kernels) can't change a result either.
+    """
+    places = {
+        "COURSE_PROGRESS": "progress.json",
+        "IPYTHONDIR": "ipython",
+        "JUPYTER_CONFIG_DIR": "jupyter/config",
+        "JUPYTER_DATA_DIR": "jupyter/data",
+        "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
+        "MPLCONFIGDIR": "matplotlib",
+    }
+    return child_environment(python) | {name: str(scratch / at) for name, at in places.items()}
+
+
+def main(arguments: list[str]) -> int:
+    """Run pytest and give back its exit code; its closing line is the last one printed."""
+    python = ensure("test")
+    with tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as scratch:
+        env = quiet_environment(python, Path(scratch))
+        # matplotlib lists the fonts at its first import and warns where that takes long; a
+        # notebook's saved output must not depend on it.
+        subprocess.run([python, "-c", "import matplotlib.font_manager"], env=env, check=True)
+        command = [python, "-m", "pytest", *pytest_arguments(arguments)]
+        return subprocess.call(command, cwd=ROOT, env=env)

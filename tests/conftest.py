@@ -1,0 +1,37 @@
+"""What the tests share: a browser, where this machine has one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+USUAL_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+    "C:/Program Files (x86)/Google/Chrome/Application/chrome.exe",
+)
+
+
+def find_chromium() -> str | None:
+    """The path of a Chromium or Chrome on this machine, or None."""
+    on_path = filter(None, map(shutil.which, NAMES))
+    usual = (place for place in USUAL_PLACES if Path(place).exists())
+    return next(on_path, None) or next(usual, None)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium; a test that needs one is skipped where there is none.
+
+    With COURSE_BROWSER=required, as in CI, it fails instead.
+    """
+    found = find_chromium()
+    if found is None:
+        reason = "no Chromium or Chrome was found on this machine"
+        (pytest.fail if os.environ.get("COURSE_BROWSER") == "required" else pytest.skip)(reason)
+    return found
