@@ -20,7 +20,7 @@ class Row:
     read: int  # tokens of the whole request
     cached: int  # tokens of it that a prompt cache could serve
     kept: int  # messages of the transcript that were sent
-    event: str  # "", "trim" or "summary"
+    event: str  # "", "trim", "summary" or "mask"
     prompt: list[Message]  # what was sent
 
 
@@ -103,5 +103,6 @@ def _new_before_each_call(messages: Sequence[Message]) -> Iterator[list[Message]
 def _event(given: list[Message], prompt: list[Message]) -> str:
     if prompt == given:
         return ""
-    written = any(is_summary(m) and m not in given for m in prompt)
-    return "summary" if written else "trim"
+    if any(is_summary(m) and m not in given for m in prompt):
+        return "summary"
+    return "mask" if len(prompt) == len(given) else "trim"

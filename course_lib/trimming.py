@@ -20,6 +20,7 @@ from course_lib.messages import (
     CourseError,
     Grouping,
     Message,
+    calls_of,
     group_indices,
     is_summary,
     text_of,
@@ -217,17 +218,17 @@ def reasons_to_stay(
     messages: Sequence[Message], grouping: Grouping, pinned: Iterable[int] = ()
 ) -> dict[int, str]:
     """For each group that must stay, by its number, why."""
-    reasons = {at: "open calls" for at in grouping.open}
+    reasons = dict.fromkeys(grouping.open, "open calls")
     for i, message in enumerate(messages):
         if "pinned" in message and message["pinned"]:
             reasons[grouping.group_of(i)] = "pinned groups"
         elif message["role"] == "user" and is_summary(message):
             reasons[grouping.group_of(i)] = "the summary"
-    reasons |= {at: "pinned groups" for at in checked_pins(pinned, len(grouping))}
+    reasons |= dict.fromkeys(checked_pins(pinned, len(grouping)), "pinned groups")
     if messages:
         # The last message may belong to an older group than the last group: both are new.
         newest = {len(grouping) - 1, grouping.group_of(len(messages) - 1)}
-        reasons |= {at: "the newest group" for at in newest}
+        reasons |= dict.fromkeys(newest, "the newest group")
     reasons.pop(HEAD, None)
     return reasons
 
@@ -267,6 +268,47 @@ def sliding_window(groups: int, summarize: Summarize | None = None) -> Policy:
         return summarise_before(cut, parts, NO_LIMIT, NO_LIMIT, summarize).messages
 
     return policy
+
+
+def mask_results(keep: int = 3) -> Policy:
+    """Replace results by a line that says what they were; all but the newest `keep` of them.
+
+    The calls stay, so the model still knows what it did. Pinned groups and the newest group keep
+    their results. Costs no model call. Sources: Anthropic's tool result clearing, SWE-agent's
+    history processors, arXiv 2508.21433.
+
+    Raises `CourseError` if `keep` is below 0.
+    """
+    if keep < 0:
+        raise CourseError(f"can't keep {keep} results: 0 or more")
+
+    def policy(messages: list[Message]) -> list[Message]:
+        grouping = group_indices(messages)
+        stay = reasons_to_stay(messages, grouping)
+        results = [i for i, m in enumerate(messages) if m["role"] == "tool"]
+        masked = list(messages)
+        for i in results[: max(0, len(results) - keep)]:
+            if grouping.group_of(i) not in stay:
+                masked[i] = breadcrumb(
+                    messages[i], messages[grouping.group(grouping.group_of(i))[0]]
+                )
+        return masked
+
+    return policy
+
+
+LEFT_OUT = "left out; call again to read it]"
+
+
+def breadcrumb(result: Message, asked: Message) -> Message:
+    """A copy of the result with one line for its text, or the result itself if that is shorter."""
+    text = text_of(result)
+    calls = [call for call in calls_of(asked) if call.id == result.get("tool_call_id")]
+    what = f"{calls[0].name} {calls[0].arguments}" if calls else "a tool"
+    line = f"[result of {what}, {len(text):,} characters, {LEFT_OUT}"
+    if len(line) >= len(text) or text.endswith(LEFT_OUT):
+        return result
+    return {**result, "content": line}
 
 
 def high_low(

@@ -96,7 +96,9 @@ def test_presets_show_what_they_claim_about_findings(scene, name, alive):
 
 
 def test_presets_show_what_they_claim_about_the_cache(scene):
-    small_steps, rare = (preset(scene, name) for name in ("Trim on every step", "Trim rarely, and deep"))
+    small_steps, rare = (
+        preset(scene, name) for name in ("Trim on every step", "Trim rarely, and deep")
+    )
     share = {s: scene.run(s).cached / scene.run(s).read for s in (small_steps, rare)}
     assert share[small_steps] < share[rare] / 2
     assert scene.run(rare).trims < scene.run(small_steps).trims / 3
@@ -157,7 +159,7 @@ def test_pictures_have_a_description_and_text_is_escaped():
     ]
     scene = TrimScene(nasty)
     state = first_state(scene)
-    html = scene.picture(state) + parts.table(scene.rows(state), 1)
+    html = scene.picture(state) + parts.table(scene.rows(state))
     assert "<script>" not in html and "<img" not in html and "<i>" not in html
     assert all('role="img" aria-label="' in svg for svg in re.findall(r"<svg[^>]*>", html))
 

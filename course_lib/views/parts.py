@@ -217,8 +217,8 @@ class Panel:
     top: float | None = None  # the axis' end, where the figure has a natural one
 
 
-def table(rows: Sequence[TableRow], at: int) -> str:
-    """The transcript, a row for each turn group. `at` is the step that the last column is of."""
+def table(rows: Sequence[TableRow]) -> str:
+    """The transcript, a row for each turn group; its heading is `table_head`."""
     biggest = max((row.tokens for row in rows), default=1) or 1
     body = "".join(_table_row(row, biggest) for row in rows)
     return f'<table class="stm-rows">{_columns()}<tbody>{body}</tbody></table>'

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from course_lib.caching import MINIMUM
+from course_lib.views.explorer import Preset
 from course_lib.views.trim_scene import POLICIES, TrimScene, TrimState
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A button: its name, what to look at, and the state that it sets."""
-
-    name: str
-    sentence: str
-    state: TrimState
 
 
 def first_state(scene: TrimScene) -> TrimState:
@@ -27,7 +19,7 @@ def first_state(scene: TrimScene) -> TrimState:
     return TrimState(POLICIES[2], at, budget, summary=True, pins=pins)
 
 
-def presets(scene: TrimScene) -> list[Preset]:
+def presets(scene: TrimScene) -> list[Preset[TrimState]]:
     """The buttons above the picture. Those about findings need a run that has some."""
     start = replace(first_state(scene), pins=frozenset(), summary=False, step=scene.steps)
     found = [

@@ -198,21 +198,15 @@ class TrimScene:
 
     # ---- pictures ---------------------------------------------------------------------------
 
-    def picture(self, state: TrimState, before: TrimState | None = None) -> str:
-        """One moment and the whole run, as HTML."""
+    def picture(self, state: TrimState, before: TrimState | None = None, along: str = "") -> str:
+        """One moment, and below it the whole run, or all values of the setting `along`."""
+        if along:
+            below = "<p>The whole run, for every value of the slider</p>" + self.sweep(state, along)
+        else:
+            below = "<p>Tokens read at each step</p>" + self.curve(state, before)
         return (
             f'<div class="stm">{parts.readouts(self.readouts(state, before))}'
-            f"<p>What the model reads at step {state.step}</p>"
-            f"{self.bar(state)}<p>Tokens read at each step</p>{self.curve(state, before)}"
-            f'<p role="status" style="min-height:38px">{self.sentence(state)}</p></div>'
-        )
-
-    def swept_picture(self, state: TrimState, along: str, before: TrimState | None = None) -> str:
-        """One moment and a sweep along one slider, as HTML."""
-        return (
-            f'<div class="stm">{parts.readouts(self.readouts(state, before))}'
-            f"<p>What the model reads at step {state.step}</p>{self.bar(state)}"
-            f"<p>The whole run, for every value of the slider</p>{self.sweep(state, along)}"
+            f"<p>What the model reads at step {state.step}</p>{self.bar(state)}{below}"
             f'<p role="status" style="min-height:38px">{self.sentence(state)}</p></div>'
         )
 
