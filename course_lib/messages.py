@@ -30,7 +30,7 @@ class CourseError(ValueError):
 
 
 class BadMessage(CourseError):
-    """A message that can't be read: `.index` is its place in the list, `.field` the key at fault."""
+    """A message that can't be read: `.index` says where it stands, `.field` the key at fault."""
 
     def __init__(self, index: int | None, field: str | None, problem: str) -> None:
         where = "" if index is None else f"index {index}: "
@@ -182,9 +182,9 @@ def sendable(messages: Sequence[Message]) -> list[Message]:
     ]
 
 
-def size(messages: Sequence[Message]) -> int:
-    """Characters of the messages as JSON text, the way the document's `size` counts them."""
-    return sum(len(json.dumps(m)) for m in sendable(messages))
+def size(messages: Sequence[Message], tools: Sequence[dict[str, Any]] | None = None) -> int:
+    """Characters of messages (and tool schemas) as JSON text, as the document counts them."""
+    return sum(len(json.dumps(m)) for m in [*sendable(messages), *(tools or ())])
 
 
 # ---- turn groups ----------------------------------------------------------------------------
@@ -214,8 +214,7 @@ def group_indices(messages: Sequence[Message], *, strict: bool = True) -> Groupi
     try:
         return _group(messages, strict)
     except (KeyError, TypeError, AttributeError):
-        for i, message in enumerate(messages):
-            _check_shape(message, i)  # says which message it was, and why
+        check_shapes(messages)
         raise
 
 
@@ -275,30 +274,50 @@ def _check_orphan(id: str | None, index: int, strict: bool) -> None:
         raise BadMessage(index, "tool_call_id", "a tool result without `tool_call_id`")
 
 
-def _check_shape(message: Message, index: int) -> None:
-    """Raise `BadMessage` if this isn't a message with a role and, if any, a list of calls."""
-    role_of(message, index)
-    raw_calls = message.get("tool_calls")
-    if raw_calls and not is_call_list(raw_calls):
-        raise BadMessage(index, "tool_calls", "`tool_calls` must be a list of calls")
-    for field in ("tool_call_id", "name"):
-        if not isinstance(message.get(field), str | None):
-            raise BadMessage(index, field, f"`{field}` must be text")
-
-
 def role_of(message: Message, index: int | None = None) -> str:
     """The message's role. Raises `BadMessage` for what isn't a message with a known role."""
     try:
         role = message["role"]
+        if role in ROLES:
+            return role
     except (KeyError, TypeError, IndexError):
-        if isinstance(message, dict):
-            raise BadMessage(index, "role", "a message without `role`") from None
-        kind = type(message).__name__
-        raise BadMessage(index, None, f"a message is a dict, this is a {kind}") from None
-    if role not in ROLES:
-        known = ", ".join(ROLES)
-        raise BadMessage(index, "role", f"the `role` {role!r} isn't one of {known}")
-    return role
+        pass
+    raise BadMessage(index, *_role_problem(message))
+
+
+def _role_problem(message: Any) -> tuple[str | None, str]:
+    if not isinstance(message, dict):
+        return None, f"a message is a dict, this is a {type(message).__name__}"
+    if "role" not in message:
+        return "role", "a message without `role`"
+    return "role", f"the `role` {message['role']!r} isn't one of {', '.join(ROLES)}"
+
+
+def check_shape(message: Message, index: int | None = None) -> None:
+    """Raise `BadMessage` for a field of a kind that nothing can be done with."""
+    role_of(message, index)
+    content, raw_calls = message.get("content"), message.get("tool_calls")
+    if not isinstance(content, str | list | None):
+        kind = type(content).__name__
+        problem = f"`content` must be text or a list of parts, not {kind}"
+        raise BadMessage(index, "content", problem)
+    if isinstance(content, list) and not all(isinstance(part, str | dict) for part in content):
+        raise BadMessage(index, "content", "each part of `content` must be text or a dict")
+    if not isinstance(message.get("tool_call_id"), str | None):
+        raise BadMessage(index, "tool_call_id", "`tool_call_id` must be text")
+    if raw_calls and not is_call_list(raw_calls):
+        raise BadMessage(index, "tool_calls", "`tool_calls` must be a list of calls")
+    for raw in raw_calls or ():
+        if not isinstance(raw.get("function"), dict | None):
+            raise BadMessage(index, "tool_calls", "the `function` of a call must be a dict")
+        if not isinstance(raw.get("id"), str | None):
+            raise BadMessage(index, "tool_calls", "the `id` of a call must be text")
+
+
+def check_shapes(messages: Sequence[Message]) -> None:
+    """Raise `BadMessage` for the first message that nothing can be done with, if there is one."""
+    for i, message in enumerate(messages):
+        check_shape(message, i)
 
 
 # ---- what providers reject ------------------------------------------------------------------

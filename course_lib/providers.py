@@ -22,8 +22,8 @@ from course_lib.messages import (
     Message,
     Problem,
     calls_of,
+    check_shape,
     group_indices,
-    is_call_list,
     role_of,
     tool_result,
     user,
@@ -44,10 +44,11 @@ class Rules:
     user_first: bool = False  # the first message after the system's is the user's
     system_leads: bool = False  # system messages stand at the start only
     text: bool = False  # a text may not be empty
+    no_empty_calls: bool = False  # `tool_calls` is missing, or has calls in it
 
 
 PROVIDERS = {
-    "openai": Rules(),
+    "openai": Rules(no_empty_calls=True),
     "responses": Rules(adjacent=False),
     "anthropic": Rules(unique_ids=True, user_first=True, system_leads=True, text=True),
     "gemini": Rules(ids=False, user_first=True, system_leads=True, text=True),
@@ -77,21 +78,29 @@ def find_problems(messages: Sequence[Message], provider: str = "openai") -> list
     """Everything that the provider would reject, by index. See `course_lib.validate`."""
     rules = rules_of(provider)
     problems = list(_shape_problems(messages, rules))
-    unreadable = {p.index for p in problems if p.field in ("role", "message")}
-    readable = [i for i in range(len(messages)) if i not in unreadable]
+    readable = [i for i, message in enumerate(messages) if _shape_of(message) is None]
     problems += _pair_problems(messages, readable, rules)
     return sorted(set(problems))
+
+
+def _shape_of(message: Any) -> BadMessage | None:
+    """Why the message can't be read at all, or None."""
+    try:
+        check_shape(message)
+    except BadMessage as bad:
+        return bad
+    return None
 
 
 def _shape_problems(messages: Sequence[Message], rules: Rules) -> Iterator[Problem]:
     """What is wrong with messages one by one, and with their order."""
     started, ids = False, set()
     for i, message in enumerate(messages):
-        try:
-            role = role_of(message)
-        except BadMessage as bad:
+        bad = _shape_of(message)
+        if bad is not None:
             yield Problem(i, bad.field or "message", bad.problem)
             continue
+        role = message["role"]
         yield from _content_problems(i, message, rules)
         if role in SYSTEM_ROLES:
             if started and rules.system_leads:
@@ -108,15 +117,14 @@ def _content_problems(i: int, message: Message, rules: Rules) -> Iterator[Proble
     content, has_calls = message.get("content"), bool(message.get("tool_calls"))
     if content is None and not (message["role"] == "assistant" and has_calls):
         yield Problem(i, "content", f"a {message['role']} message needs `content`")
-    elif content is not None and not isinstance(content, str | list):
-        kind = type(content).__name__
-        yield Problem(i, "content", f"`content` must be text or a list of parts, not {kind}")
     elif rules.text and not has_calls and isinstance(content, str) and not content.strip():
         yield Problem(i, "content", "the text is empty")
 
 
 def _call_problems(i: int, message: Message, rules: Rules, ids: set[Any]) -> Iterator[Problem]:
     """What is wrong with the calls of a message. `ids` are those used so far; adds to them."""
+    if rules.no_empty_calls and message.get("tool_calls") == []:
+        yield Problem(i, "tool_calls", "an empty list of calls: leave the field out")
     here: set[Any] = set()
     for call in calls_of(message):
         if call.id is None or call.id == "":
@@ -212,14 +220,13 @@ def _is_readable(i: int, message: Any, notes: list[str]) -> bool:
 
 
 def _readable(message: Message, notes: list[str]) -> Message:
-    """The message, or a copy without calls or a content of a kind that can't be read."""
-    raw_calls = message.get("tool_calls")
-    if raw_calls and not is_call_list(raw_calls):
-        notes.append("`tool_calls` that aren't a list of calls were left out")
-        message = {key: value for key, value in message.items() if key != "tool_calls"}
-    if not isinstance(message.get("content"), str | list | None):
-        notes.append("a `content` that was neither text nor a list of parts became text")
-        message = {**message, "content": json.dumps(message["content"], default=str)}
+    """The message, or a copy without the fields that can't be read."""
+    while (bad := _shape_of(message)) is not None or message.get("tool_calls") == []:
+        field = bad.field if bad else "tool_calls"
+        notes.append(f"a `{field}` was left out: {bad.problem if bad else 'it had no calls'}")
+        text = "" if field != "content" else json.dumps(message["content"], default=str)
+        message = {key: value for key, value in message.items() if key != field}
+        message = {**message, "content": text} if field == "content" else message
     return message
 
 

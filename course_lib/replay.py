@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from course_lib.caching import BLOCK, MINIMUM, cached_tokens, common_prefix
-from course_lib.messages import Message, is_summary
+from course_lib.messages import CourseError, Message, is_summary, role_of
 from course_lib.tokens import count_tokens
 from course_lib.trimming import Policy
 
@@ -74,7 +74,7 @@ def replay(
 
     for new in _new_before_each_call(messages):
         given = before + new
-        prompt = policy(given)
+        prompt = _prompt_of(policy, given)
         prefix = prompt[: common_prefix(before, prompt)]
         shared = total(prefix) - count([]) if prefix else 0
         kept = len(prompt) - sum(is_summary(m) for m in prompt)
@@ -91,11 +91,19 @@ def replay(
     return Run(tuple(rows))
 
 
+def _prompt_of(policy: Policy, given: list[Message]) -> list[Message]:
+    """What the policy makes of a copy of the list, in a list that it can't change any more."""
+    prompt = policy(list(given))
+    if not isinstance(prompt, list | tuple):
+        raise CourseError(f"a policy returns a list of messages, not {type(prompt).__name__}")
+    return list(prompt)
+
+
 def _new_before_each_call(messages: Sequence[Message]) -> Iterator[list[Message]]:
     """For each call, the messages that came since the call before it."""
     start = 0
     for i, message in enumerate(messages):
-        if message["role"] == "assistant":
+        if role_of(message, i) == "assistant":
             yield list(messages[start:i])
             start = i
 

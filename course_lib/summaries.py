@@ -1,7 +1,8 @@
 """Summarisers: functions from the dropped messages to a short note.
 
 In production this is a cheap model call. These are plain functions, so that a lesson runs
-without a model and gives the same note each time.
+without a model and gives the same note each time. The best of them, `structured`, has a module
+of its own, `extraction`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,28 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from course_lib.audits import Audit, audit
+from course_lib.extraction import structured
 from course_lib.messages import Message, calls_of, text_of
+from course_lib.notes import Note, fit, merge, parse_note
+from course_lib.values import exact_values
+
+# All that belongs to summaries can be had from here.
+__all__ = [
+    "Audit",
+    "Note",
+    "audit",
+    "call_log",
+    "careless",
+    "exact_values",
+    "facts_only",
+    "findings_in",
+    "fit",
+    "is_hit",
+    "merge",
+    "parse_note",
+    "structured",
+]
 
 
 def facts_only(dropped: Sequence[Message]) -> str:
@@ -21,7 +43,7 @@ def facts_only(dropped: Sequence[Message]) -> str:
     """
     found = findings_in(dropped)
     hours = [f for f in found if "hour" in f]
-    hits = [f"{f.get('hour', f.get('source'))}: {f['finding']}" for f in found if is_hit(f)]
+    hits = [": ".join(filter(None, [place_of(f), f["finding"]])) for f in found if is_hit(f)]
     return f"searched {len(hours)} hours; findings: {'; '.join(hits) or 'none'}"
 
 
@@ -33,11 +55,16 @@ def findings_in(messages: Sequence[Message]) -> list[dict[str, Any]]:
             continue
         try:
             result = json.loads(text_of(message))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(result, dict) and "finding" in result:
             found.append(result)
     return found
+
+
+def place_of(result: dict[str, Any]) -> str:
+    """Where a result was found: its hour, or its source, or nothing."""
+    return result.get("hour") or result.get("source") or ""
 
 
 def is_hit(result: dict[str, Any]) -> bool:
@@ -53,3 +80,12 @@ def call_log(dropped: Sequence[Message]) -> str:
     if asked:
         parts.append(f"{asked} user messages")
     return f"{len(dropped)} messages; " + (", ".join(parts) or "no calls")
+
+
+def careless(messages: Sequence[Message]) -> str:
+    """What "summarise the conversation so far" brings: a pleasant text, and nothing to act on."""
+    used = "used its tools" if any(map(calls_of, messages)) else "talked it over"
+    return (
+        f"The agent looked into the request, {used}, found a few things that may explain it and "
+        "is close to an answer."
+    )

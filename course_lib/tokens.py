@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from course_lib.messages import OWN_KEYS, BadMessage, CourseError, Message, role_of
+from course_lib.messages import OWN_KEYS, BadMessage, CourseError, Message, check_shape, role_of
 
 TOKENS_PER_MESSAGE = 3  # cookbook, section 6: what wraps each message
 TOKENS_PER_NAME = 1  # cookbook, section 6: a `name` costs one more
@@ -30,6 +31,9 @@ ENUM_ITEM = 3  # `enum_item`, each allowed value
 TOOLS_END = 12  # `func_end`, once after all functions
 
 TOKENS_PER_IMAGE = 85  # OpenAI's image guide: a picture at low detail in gpt-4o
+
+LONGEST_PIECE = 100_000  # characters
+LINE_START = re.compile(r"(?<=\n)(?=\S)")
 
 VOCABULARY = Path(__file__).parent / "data"
 
@@ -54,24 +58,37 @@ def count_tokens(
         )
     total = TOKENS_PER_REPLY + count_tools(tools)
     for i, message in enumerate(thing):
-        try:
-            total += _message_tokens(message)
-        except BadMessage as bad:
-            raise BadMessage(i, bad.field, bad.problem) from None
+        total += _message_tokens(message, i)
     return total
 
 
 @lru_cache(maxsize=2**15)
 def count_text(text: str) -> int:
     """Tokens of a text. The count is remembered, so that a run counts each text once."""
-    return len(encoding().encode_ordinary(text))
+    return sum(len(encoding().encode_ordinary(piece)) for piece in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that the tokenizer can take: a million spaces at once break it.
+
+    The cut is behind a line, where it changes no token, if there is one.
+    """
+    while len(text) > LONGEST_PIECE:
+        lines = LINE_START.finditer(text, 0, LONGEST_PIECE)
+        cut = max((line.start() for line in lines), default=LONGEST_PIECE)
+        yield text[:cut]
+        text = text[cut:]
+    yield text
 
 
 def count_tools(tools: Sequence[dict[str, Any]] | None) -> int:
-    """Tokens of tool schemas, in the shape `{"type": "function", "function": {...}}` or flat."""
+    """Tokens of tool schemas, in the shape `{"type": "function", "function": {...}}` or flat.
+
+    Raises `CourseError` with the number of a schema that can't be read.
+    """
     if not tools:
         return 0
-    return TOOLS_END + sum(_tool_tokens(tool) for tool in tools)
+    return TOOLS_END + sum(_tool_tokens(tool, i) for i, tool in enumerate(tools))
 
 
 @cache
@@ -101,9 +118,9 @@ def cost_of(
     known: dict[int, int] = {}
 
     def count_one(i: int) -> int:
+        if count is count_tokens:
+            return _message_tokens(messages[i], i)
         try:
-            if count is count_tokens:
-                return _message_tokens(messages[i])
             return count([messages[i]]) - nothing
         except BadMessage as bad:
             raise BadMessage(i, bad.field, bad.problem) from None
@@ -119,27 +136,28 @@ def cost_of(
     return cost
 
 
-def _message_tokens(message: Message) -> int:
-    role_of(message)
-    total = TOKENS_PER_MESSAGE
-    for key, value in message.items():
-        if isinstance(value, str):
-            total += count_text(value) + (TOKENS_PER_NAME if key == "name" else 0)
-        elif value is None or key in OWN_KEYS:
-            continue
-        elif key == "content":
-            total += _parts_tokens(value)
-        elif key == "tool_calls":
-            total += sum(_call_tokens(call) for call in value)
-        else:
-            total += count_text(_as_json(value))
-    return total
+def _message_tokens(message: Message, index: int | None = None) -> int:
+    role_of(message, index)
+    try:
+        return TOKENS_PER_MESSAGE + sum(_field_tokens(*field) for field in message.items())
+    except (AttributeError, TypeError):
+        check_shape(message, index)  # says what is wrong with it
+        raise
+
+
+def _field_tokens(key: str, value: Any) -> int:
+    if value is None or key in OWN_KEYS:
+        return 0
+    if isinstance(value, str):
+        return count_text(value) + (TOKENS_PER_NAME if key == "name" else 0)
+    if key == "content":
+        return _parts_tokens(value)
+    if key == "tool_calls":
+        return sum(_call_tokens(call) for call in value)
+    return count_text(_as_json(value))
 
 
 def _parts_tokens(parts: Any) -> int:
-    if not isinstance(parts, list):
-        kind = type(parts).__name__
-        raise BadMessage(None, "content", f"`content` must be text or a list of parts, not {kind}")
     total = 0
     for part in parts:
         if isinstance(part, str):
@@ -160,8 +178,15 @@ def _call_tokens(call: dict[str, Any]) -> int:
     return sum(count_text(t if isinstance(t, str) else _as_json(t)) for t in texts if t is not None)
 
 
-def _tool_tokens(tool: dict[str, Any]) -> int:
-    function = tool.get("function") or tool
+def _tool_tokens(tool: dict[str, Any], index: int) -> int:
+    try:
+        return _function_tokens(tool.get("function") or tool)
+    except (AttributeError, KeyError, TypeError):
+        problem = "it must be a dict with a `name`, and its `parameters` a JSON schema"
+        raise CourseError(f"tool {index} is no tool schema: {problem}") from None
+
+
+def _function_tokens(function: dict[str, Any]) -> int:
     total = TOOL_START + count_text(f"{function['name']}:{_description(function)}")
     properties = (function.get("parameters") or {}).get("properties") or {}
     if properties:
@@ -175,7 +200,7 @@ def _tool_tokens(tool: dict[str, Any]) -> int:
 
 
 def _description(schema: dict[str, Any]) -> str:
-    return str(schema.get("description") or "").rstrip(".")
+    return str(schema.get("description") or "").removesuffix(".")
 
 
 def _as_json(value: Any) -> str:

@@ -8,6 +8,7 @@ prompt only; keep the whole transcript elsewhere.
 from __future__ import annotations
 
 import logging
+import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,10 +18,12 @@ from course_lib.messages import (
     HEAD,
     SUMMARY_MARK,
     BudgetTooSmall,
+    Call,
     CourseError,
     Grouping,
     Message,
     calls_of,
+    check_shapes,
     group_indices,
     is_summary,
     text_of,
@@ -86,6 +89,7 @@ def summarise_before(
     is refused if it isn't smaller than what it replaces. A summariser that fails, or says
     nothing, leaves the messages as they were.
     """
+    plain = cut
     while True:
         text = written_note(summarize, parts.old_messages(cut))
         if not text:
@@ -94,7 +98,7 @@ def summarise_before(
         growth = parts.growth(note)
         if growth >= parts.cost_before(cut) or parts.floor + growth > budget:
             log.info("the summary is no smaller than what it replaces, or too big: left out")
-            return parts.without(cut)
+            return parts.without(plain)
         enough = parts.cut_for(low - growth)
         if enough <= cut:
             return parts.without(cut, note)
@@ -183,8 +187,9 @@ class Parts:
         keep = sorted([*self.stays, *self._indices(self.old[cut:])])
         if note is not None:
             keep = [i for i in keep if i not in self.summaries]
-        before = [self.messages[i] for i in keep if i < self.after_head]
-        after = [self.messages[i] for i in keep if i >= self.after_head]
+        place = min(self.summaries, default=self.after_head)
+        before = [self.messages[i] for i in keep if i < place]
+        after = [self.messages[i] for i in keep if i >= place]
         return Trimmed([*before, *([note] if note else []), *after], cut)
 
 
@@ -196,9 +201,15 @@ def take_apart(
     reserve: int = 0,
 ) -> Parts:
     """Sort the turn groups into those that must stay and those that may go."""
+    if reserve < 0:
+        raise CourseError(f"the reserve for the answer is {reserve:,}: it can't be below 0")
     grouping = group_indices(messages)
     cost = cost_of(messages, count)
-    reasons = reasons_to_stay(messages, grouping, pinned)
+    try:
+        reasons = reasons_to_stay(messages, grouping, pinned)
+    except AttributeError:
+        check_shapes(messages)
+        raise
     sizes = {
         "framing and tools": count([], tools=tools) if tools else count([]),
         "the answer's reserve": reserve,
@@ -225,12 +236,14 @@ def reasons_to_stay(
         elif message["role"] == "user" and is_summary(message):
             reasons[grouping.group_of(i)] = "the summary"
     reasons |= dict.fromkeys(checked_pins(pinned, len(grouping)), "pinned groups")
-    if messages:
-        # The last message may belong to an older group than the last group: both are new.
-        newest = {len(grouping) - 1, grouping.group_of(len(messages) - 1)}
-        reasons |= dict.fromkeys(newest, "the newest group")
+    reasons |= dict.fromkeys(newest_groups(grouping), "the newest group")
     reasons.pop(HEAD, None)
     return reasons
+
+
+def newest_groups(grouping: Grouping) -> set[int]:
+    """The last group, and that of the last message, which may be an older one: both are new."""
+    return {len(grouping) - 1, grouping.group_of(grouping.length - 1)} - {HEAD}
 
 
 def checked_pins(pinned: Iterable[int], groups: int) -> set[int]:
@@ -288,10 +301,10 @@ def mask_results(keep: int = 3) -> Policy:
         results = [i for i, m in enumerate(messages) if m["role"] == "tool"]
         masked = list(messages)
         for i in results[: max(0, len(results) - keep)]:
-            if grouping.group_of(i) not in stay:
-                masked[i] = breadcrumb(
-                    messages[i], messages[grouping.group(grouping.group_of(i))[0]]
-                )
+            at = grouping.group_of(i)
+            if at not in stay:
+                group = [messages[n] for n in grouping.group(at)]
+                masked[i] = breadcrumb(messages[i], answered_call(group, messages[i]))
         return masked
 
     return policy
@@ -300,15 +313,23 @@ def mask_results(keep: int = 3) -> Policy:
 LEFT_OUT = "left out; call again to read it]"
 
 
-def breadcrumb(result: Message, asked: Message) -> Message:
-    """A copy of the result with one line for its text, or the result itself if that is shorter."""
+def breadcrumb(result: Message, call: Call | None) -> Message:
+    """A copy of the result with one line for its text, or the result itself if that is smaller."""
     text = text_of(result)
-    calls = [call for call in calls_of(asked) if call.id == result.get("tool_call_id")]
-    what = f"{calls[0].name} {calls[0].arguments}" if calls else "a tool"
-    line = f"[result of {what}, {len(text):,} characters, {LEFT_OUT}"
-    if len(line) >= len(text) or text.endswith(LEFT_OUT):
-        return result
-    return {**result, "content": line}
+    what = f"{call.name} {call.arguments}" if call else "a tool"
+    masked = {**result, "content": f"[result of {what}, {len(text):,} characters, {LEFT_OUT}"}
+    is_smaller = count_tokens(masked) < count_tokens(result)
+    return masked if is_smaller and not text.endswith(LEFT_OUT) else result
+
+
+def answered_call(group: list[Message], result: Message) -> Call | None:
+    """The call of the group that a result answers: by id, or by its place where ids are missing."""
+    asked, *answers = group
+    calls, id = calls_of(asked), result.get("tool_call_id")
+    if id is not None:
+        return next((call for call in calls if call.id == id), None)
+    place = next((n for n, answer in enumerate(answers) if answer is result), len(calls))
+    return calls[place] if place < len(calls) else None
 
 
 def high_low(
@@ -329,7 +350,7 @@ def high_low(
         raise CourseError(
             f"low {low} and high {high} are shares of the budget: 0 < low <= high <= 1"
         )
-    marks = {"high": int(high * budget), "low": int(low * budget)}
+    marks = {"high": _share(high, budget), "low": _share(low, budget)}
 
     def policy(messages: list[Message]) -> list[Message]:
         return trim(
@@ -337,6 +358,11 @@ def high_low(
         ).messages
 
     return policy
+
+
+def _share(part: float, budget: int) -> int:
+    # 0.29 * 100 is 28.999999999999996 to a computer, and 29 to everybody else.
+    return math.floor(round(part * budget, 6))
 
 
 # ---- the newest result alone is too big -----------------------------------------------------
@@ -359,25 +385,24 @@ def shrink_newest(
     """
     parts = take_apart(messages, count_tokens, pinned, tools, reserve)
     over = parts.floor - budget
-    results = [i for i in parts.stays if messages[i]["role"] == "tool"]
-    newest = parts.grouping.group(len(parts.grouping) - 1) if parts.grouping.starts else []
-    results = sorted(set(results) & set(newest), key=lambda i: -parts.cost([i]))
+    newest = [i for at in newest_groups(parts.grouping) for i in parts.grouping.group(at)]
+    results = [i for i in newest if messages[i]["role"] == "tool"]
     shorter = list(messages)
-    for i in results:
-        if over <= 0:
-            break
-        shorter[i] = shorten(messages[i], max(0, count_tokens(messages[i]) - over))
-        over -= count_tokens(messages[i]) - count_tokens(shorter[i])
+    for i in sorted(results, key=lambda i: -parts.cost([i])):
+        if over > 0:
+            shorter[i] = shorten(messages[i], max(0, parts.cost([i]) - over))
+            over -= parts.cost([i]) - count_tokens(shorter[i])
     if over > 0:
-        raise BudgetTooSmall(
-            budget, take_apart(shorter, count_tokens, pinned, tools, reserve).sizes
-        )
+        sizes = take_apart(shorter, count_tokens, pinned, tools, reserve).sizes
+        raise BudgetTooSmall(budget, sizes)
     return shorter
 
 
 def shorten(message: Message, tokens: int) -> Message:
-    """A copy of the message whose text is cut so that it costs at most `tokens`, if it can be."""
+    """A copy of the message, its text cut to cost at most `tokens`, or as little as it can."""
     text = text_of(message)
+    if count_tokens(message) <= tokens:
+        return message
     fits, too_long = 0, len(text) + 1
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
@@ -385,9 +410,11 @@ def shorten(message: Message, tokens: int) -> Message:
             fits = middle
         else:
             too_long = middle
-    return message if fits == len(text) else _cut(message, text, fits)
+    cut = _cut(message, text, fits)
+    return cut if count_tokens(cut) < count_tokens(message) else message
 
 
 def _cut(message: Message, text: str, length: int) -> Message:
     gone = len(text) - length
-    return {**message, "content": f"{text[:length]}\n[{gone:,} characters cut here]"}
+    what = f"{gone:,} characters" if gone else "what was not text"
+    return {**message, "content": f"{text[:length]}\n[{what} cut here]"}

@@ -1,4 +1,4 @@
-"""Every exercise: its solution passes, its stub counts as not attempted, wrong answers are told why."""
+"""Every exercise: its solution passes, its stub does not count, wrong answers are told why."""
 
 from __future__ import annotations
 

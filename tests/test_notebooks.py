@@ -91,7 +91,7 @@ def test_cells_are_short(path):
 @every
 def test_only_the_first_code_cell_imports(path):
     for cell in code_cells(path)[1:]:
-        assert not re.search(r"^\s*(from \S+ )?import ", cell.source, re.MULTILINE), cell.source[:60]
+        assert not re.search(r"^\s*(from \S+ )?import ", cell.source, re.MULTILINE), cell.id
 
 
 @every

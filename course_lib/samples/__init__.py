@@ -1,4 +1,4 @@
-"""The sample transcripts: runs that the lessons look at. Each is built by plain code, the same every time."""
+"""The sample transcripts that the lessons look at, built by plain code, the same every time."""
 
 from __future__ import annotations
 

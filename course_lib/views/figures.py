@@ -1,4 +1,4 @@
-"""Figures that stand still, drawn with matplotlib. Each comes back as a `Still`, with its alt text."""
+"""Figures that stand still, drawn with matplotlib; each is a `Still`, with its alt text."""
 
 from __future__ import annotations
 
@@ -54,10 +54,11 @@ def draw_trim(scene: TrimScene, state: TrimState) -> Still:
     bar, curve = figure.subplots(2, 1, height_ratios=(1, 3))
     _draw_bar(bar, scene, state)
     _draw_curve(curve, scene, state)
-    figures = "; ".join(f"{r.caption}: {r.value}" for r in scene.readouts(state))
-    how = f"{scene.title} {state.policy}, budget {state.budget:,} tokens"
+    readouts = "; ".join(f"{r.caption}: {r.value}" for r in scene.readouts(state))
+    how = f"{scene.title} · {state.policy}, budget {state.budget:,} tokens"
     figure.suptitle(how, x=0.01, ha="left", fontsize=12, color=INK, fontweight="bold")
-    return Still(figure, f"{how}. {scene.sentence(state)} {figures}. Run the cell to move it.")
+    caption = f"{scene.sentence(state)} {readouts}. Run the cell to move it."
+    return Still(figure, f"{how}. {caption}", caption)
 
 
 def _draw_bar(axes: Any, scene: TrimScene, state: TrimState) -> None:

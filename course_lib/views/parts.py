@@ -33,10 +33,11 @@ STYLE = """<style>
 .stm .stm-good { color: var(--stm-good); } .stm .stm-bad { color: var(--stm-bad); }
 .stm table.stm-rows { width: 100%; border-collapse: collapse; table-layout: fixed; margin: 0;
   font-size: 13px; border: 0; }
-.stm table.stm-rows td, .stm table.stm-rows th { height: 30px; box-sizing: border-box; padding: 0 8px;
-  border: 0; border-top: 1px solid var(--stm-line); text-align: left; white-space: nowrap;
+.stm table.stm-rows td, .stm table.stm-rows th { height: 30px; box-sizing: border-box;
+  padding: 0 8px; border: 0; border-top: 1px solid var(--stm-line); text-align: left; white-space: nowrap;
   overflow: hidden; text-overflow: ellipsis; color: var(--stm-ink); background: none; }
-.stm table.stm-rows th { color: var(--stm-quiet); font-weight: normal; border-top: 0; height: 24px; }
+.stm table.stm-rows th { color: var(--stm-quiet); font-weight: normal; border-top: 0;
+  height: 24px; }
 .stm table.stm-rows code { background: none; color: inherit; font-size: 12px; padding: 0; }
 .stm .stm-tag { border-radius: 9px; padding: 1px 8px; color: #16202a; font-size: 12px; }
 .stm .stm-kept { background: #56B4E9; } .stm .stm-pinned { background: #E69F00; }
@@ -51,7 +52,8 @@ STYLE = """<style>
 .stm-controls .noUi-connect, .stm-controls .noUi-handle { background: #0072B2 !important; }
 .stm-controls .widget-toggle-buttons { width: 206px; margin-top: 0; }
 .stm-controls .widget-toggle-button { width: 200px; text-align: left; margin: 0 0 2px; }
-.stm-controls .widget-toggle-button.mod-active { background: #3d4a57; color: #ffffff; font-weight: 600; }
+.stm-controls .widget-toggle-button.mod-active { background: #3d4a57; color: #ffffff;
+  font-weight: 600; }
 .stm-presets button { width: auto; }
 .stm-pins .widget-checkbox { width: 86px; height: 30px; margin: 0; }
 .stm-pins input { margin-top: 0; margin-bottom: 0; align-self: center; }
@@ -127,7 +129,8 @@ def budget_bar(blocks: Sequence[Block], lines: Sequence[Line], alt: str, scale: 
         drawn = max(width - 2, 1)
         colour = "#ffffff" if block.kind == "head" else "#16202a"
         pieces.append(
-            f'<rect x="{x:.1f}" y="28" width="{drawn:.1f}" height="38" rx="2" fill="{FILL[block.kind]}">'
+            f'<rect x="{x:.1f}" y="28" width="{drawn:.1f}" height="38" rx="2" '
+            f'fill="{FILL[block.kind]}">'
             f"<title>{escape(block.label)}: {block.tokens:,} tokens</title></rect>"
         )
         if width > 7 * len(block.label) + 4:
@@ -170,7 +173,8 @@ def curve(
     for line in lines:
         y, dash = xy(0, line.at)[1], "" if line.solid else ' stroke-dasharray="4 3"'
         pieces.append(
-            f'<line x1="44" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--stm-quiet)"{dash}/>'
+            f'<line x1="44" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}" '
+            f'stroke="var(--stm-quiet)"{dash}/>'
         )
     if unmanaged:
         pieces.append(_polyline(path(unmanaged), "var(--stm-pale)", 1.6))
@@ -270,7 +274,8 @@ def _panel(panel: Panel, left: float, width: float, along: str) -> list[str]:
         'stroke="var(--stm-line)"/>',
         f'<text x="{left + 44:.1f}" y="160">{compact(low)}</text>',
         f'<text x="{left + width - 12:.1f}" y="160" text-anchor="end">{compact(high)}</text>',
-        f'<text x="{left + 16 + width / 2:.1f}" y="160" text-anchor="middle">{escape(along)}</text>',
+        f'<text x="{left + 16 + width / 2:.1f}" y="160" text-anchor="middle">'
+        f"{escape(along)}</text>",
         _polyline(points, "var(--stm-blue)", 2.2),
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#E69F00" stroke="#16202a"/>',
     ]

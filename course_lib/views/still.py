@@ -9,13 +9,13 @@ from typing import Any
 
 
 class Still:
-    """A drawn matplotlib figure as a picture with alt text, and the same in words."""
+    """A drawn matplotlib figure as a picture with alt text, and a caption if there is one."""
 
-    def __init__(self, figure: Any, alt: str) -> None:
+    def __init__(self, figure: Any, alt: str, caption: str = "") -> None:
         buffer = io.BytesIO()
         # No software name or date in the file: the same figure gives the same bytes.
         figure.savefig(buffer, format="png", dpi=100, metadata={"Software": None})
-        self.png, self.alt = buffer.getvalue(), alt
+        self.png, self.alt, self.caption = buffer.getvalue(), alt, caption
 
     def __repr__(self) -> str:
         return self.alt
@@ -24,7 +24,8 @@ class Still:
         """Text, and HTML with the picture: HTML is the one form that carries alt text."""
         source = base64.b64encode(self.png).decode("ascii")
         image = f'<img src="data:image/png;base64,{source}" alt="{escape(self.alt)}">'
-        return {"text/plain": self.alt, "text/html": image}
+        caption = f"<p>{escape(self.caption)}</p>" if self.caption else ""
+        return {"text/plain": self.alt, "text/html": image + caption}
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         return self.mimebundle()

@@ -1,4 +1,4 @@
-"""What the trimming explorer shows, without a widget: a state goes in, pictures and words come out."""
+"""What the trimming explorer shows, without a widget: a state goes in, pictures come out."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ class TrimScene:
         """Tokens read at each call, beside the run with nothing managed."""
         run = self.run(state)
         reads = [row.read for row in run.rows]
-        alt = f"Curve: tokens read at each of {len(reads)} steps, {run.read:,} in all, {run.trims} trims"
+        alt = f"Tokens read at each of {len(reads)} steps: {run.read:,} in all, {run.trims} trims"
         return parts.curve(
             reads,
             self.lines(state),

@@ -1,4 +1,4 @@
-"""Typical wrong answers, each with the words that its check must say. One module for each lesson."""
+"""Typical wrong answers, each with the words that its check must say; a module a lesson."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """A wrong answer to an exercise, what is wrong with it, and words that the verdict must hold."""
+    """A wrong answer to an exercise, what is wrong with it, and words that the check must say."""
 
     exercise: str
     mistake: str
