@@ -447,17 +447,17 @@ def test_an_endless_function_ends(
     handler = signal.getsignal(signal.SIGALRM) if hasattr(signal, "SIGALRM") else None
     before = sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.stdout, time.sleep
     function = cell(HELPERS + body)
-    start = time.monotonic()
+    start = time.monotonic(), time.process_time()
     if how == "in a thread":
         found: list[Card] = []
         thread = threading.Thread(target=lambda: found.append(check("double", function)))
         thread.start()
-        thread.join(LIMIT + 8)
+        thread.join(60)
         verdict = found[0]
     else:
         verdict = check("double", function)
-    # A recursion is left level by level, a thousand of them.
-    assert time.monotonic() - start < LIMIT + (4 if "double" in body else 2)
+    # In processor time, because the machine may be busy with other things.
+    assert time.process_time() - start[1] < LIMIT + 2 and time.monotonic() - start[0] < 30
     assert f"still running after {LIMIT:g} seconds in line" in verdict.message, verdict.message
     after = sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.stdout, time.sleep
     assert after == before
@@ -518,6 +518,20 @@ def test_a_tracer_that_was_there_before_is_there_afterwards(hurried: Exercise) -
         sys.settrace(before)
 
 
+def test_on_a_crowded_machine_a_slow_function_gets_its_time(
+    hurried: Exercise, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def a_third() -> float:
+        return time.monotonic() / 3
+
+    crowded = SimpleNamespace(monotonic=time.monotonic, process_time=a_third)
+    monkeypatch.setattr(limits, "time", crowded)
+    slow = "import time\ndef double(numbers):\n    end = time.monotonic() + {seconds}\n"
+    slow += "    while time.monotonic() < end: pass\n    return [2 * n for n in numbers]"
+    assert check("double", cell(slow.format(seconds=2 * LIMIT))).status == "passed"
+    assert "still running" in check("double", cell(slow.format(seconds=99))).message
+
+
 def test_time_is_never_up_inside_the_limit_itself() -> None:
     struck: list[Any] = []
 
@@ -527,7 +541,7 @@ def test_time_is_never_up_inside_the_limit_itself() -> None:
             struck[-1] = limit.strike(sys._getframe())
         return False
 
-    limit = limits.TimeLimit(60, owns)
+    limit = limits.TimeLimit(0, owns)
     limit.run(lambda: limit.arm(sys._getframe()))
     assert struck and not any(struck) and not limit.over
 
@@ -725,7 +739,8 @@ def test_the_live_question_waits_for_a_choice_and_answers_it(colour: Question) -
     field.value = "red"
     assert not show.disabled and feedback.value == ""
     show.click()
-    assert "No: look up." in feedback.value and "sky" not in feedback.value and show.disabled
+    show.click()
+    assert "No: look up." in feedback.value and "sky" not in feedback.value
     field.value = "blue"
     show.click()
     assert "Yes, the sky." in feedback.value
@@ -777,9 +792,9 @@ def test_the_table_as_text(double: Exercise, colour: Question) -> None:
     predict("colour", "blue")
     expected = """\
            exercise            status         points  hints
-        Lesson 03
+        Lesson 3
         ✓  Double each number  passed         2 of 2  2 of 3
-        Lesson 04
+        Lesson 4
         ○  Later               not attempted  0 of 3  0 of 3
         In all: 1 of 2 exercises passed, 2 of 5 points.
         Predictions: 1 of 1 made, 1 right at the first try."""

@@ -503,7 +503,7 @@ def test_pytest_gets_all_folders_or_what_was_named(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "solutions").mkdir()
     (tmp_path / "tests/test_a.py").touch()
-    options = ["--nbval", "--nbval-current-env"]
+    options = list(testing.NBVAL)
     assert testing.pytest_arguments([], tmp_path) == [*options, "tests", "solutions"]
     some = ["-k", "trim"]
     assert testing.pytest_arguments(some, tmp_path) == [*options, "tests", "solutions", *some]
@@ -520,5 +520,7 @@ def test_tests_stay_out_of_the_learners_home(tmp_path: Path) -> None:
         "matplotlib.get_configdir()]))"
     )
     answer = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    for place in json.loads(answer.stdout):
+    progress, *places = json.loads(answer.stdout)
+    assert progress == "memory"
+    for place in places:
         assert Path(place).resolve().is_relative_to(tmp_path.resolve())

@@ -65,7 +65,9 @@ class Card:
     def html(self) -> str:
         """The card as HTML."""
         border = f"border-left: 4px solid {_COLOURS.get(self.status, _QUIET)};"
-        head = f"{mark_html(self.status)} <b>{_inline(self.headline)}</b>"
+        # A single sentence is no heading.
+        words = f"<b>{_inline(self.headline)}</b>" if self.lines else _inline(self.headline)
+        head = f"{mark_html(self.status)} {words}"
         body = "".join(map(_line_html, self.lines))
         return f'<div style="{_TEXT} {border} padding: 4px 14px"><div>{head}</div>{body}</div>'
 

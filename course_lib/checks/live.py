@@ -32,8 +32,14 @@ def prediction_widget(question: AnyQuestion) -> widgets.VBox:
     def chosen(change: dict) -> None:
         show.disabled = change["new"] in (None, "")
 
+    answered = []
+
     def shown(button: widgets.Button) -> None:
-        show.disabled = True
+        # Pressed again, the same choice is no second try. The button stays enabled: a disabled one
+        # would lose the keyboard's focus.
+        if field.value in answered[-1:]:
+            return
+        answered.append(field.value)
         feedback.value = f'<div role="status">{answer(question, field.value).html()}</div>'
 
     field.observe(chosen, "value")

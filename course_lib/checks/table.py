@@ -25,7 +25,7 @@ class Progress:
         wide = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
         lines = [_aligned(_HEADS, wide)] if rows else []
         for lesson, exercises in _by_lesson(self.lesson).items():
-            lines.append(f"Lesson {lesson:02}")
+            lines.append(lesson_name(lesson))
             lines += [_aligned(_row(exercise, state), wide) for exercise in exercises]
         return "\n".join([*lines, *self._sums(state)])
 
@@ -36,7 +36,7 @@ class Progress:
         state = record.load()
         rows = _html_row("th", [html.escape(head) for head in _HEADS])
         for lesson, exercises in _by_lesson(self.lesson).items():
-            rows += f'<tr><th colspan="5" style="{_CELL}">Lesson {lesson:02}</th></tr>'
+            rows += f'<tr><th colspan="5" style="{_CELL}">{lesson_name(lesson)}</th></tr>'
             rows += "".join(_html_row("td", _html_cells(e, state)) for e in exercises)
         table = f'<table style="border-collapse: collapse">{rows}</table>'
         sums = "".join(f"<div>{html.escape(line)}</div>" for line in self._sums(state))
@@ -99,3 +99,8 @@ def _html_cells(exercise: Exercise, state: record.State) -> list[str]:
 
 def _html_row(tag: str, cells: list[str]) -> str:
     return "<tr>" + "".join(f'<{tag} style="{_CELL}">{c}</{tag}>' for c in cells) + "</tr>"
+
+
+def lesson_name(lesson: int) -> str:
+    """What a lesson is called in the table."""
+    return f"Lesson {lesson}" if lesson else "Start here"

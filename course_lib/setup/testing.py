@@ -9,13 +9,14 @@ from pathlib import Path
 from course_lib.setup.environment import ROOT, child_environment, ensure
 
 FOLDERS = ("tests", "notebooks", "solutions")
+NBVAL = ("--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/nbval.cfg")
 
 
 def pytest_arguments(arguments: list[str], root: Path = ROOT) -> list[str]:
     """What pytest is told: all folders that exist, or only the files that were named."""
     named = any((root / each.split("::")[0]).exists() for each in arguments)
     folders = [] if named else [folder for folder in FOLDERS if (root / folder).is_dir()]
-    return ["--nbval", "--nbval-current-env", *folders, *arguments]
+    return [*NBVAL, *folders, *arguments]
 
 
 def quiet_environment(python: Path, scratch: Path) -> dict[str, str]:
@@ -24,14 +25,15 @@ def quiet_environment(python: Path, scratch: Path) -> dict[str, str]:
     What a home holds (settings, start-up files, kernels) can't change a result either.
     """
     places = {
-        "COURSE_PROGRESS": "progress.json",
         "IPYTHONDIR": "ipython",
         "JUPYTER_CONFIG_DIR": "jupyter/config",
         "JUPYTER_DATA_DIR": "jupyter/data",
         "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
         "MPLCONFIGDIR": "matplotlib",
     }
-    return child_environment(python) | {name: str(scratch / at) for name, at in places.items()}
+    apart = {name: str(scratch / at) for name, at in places.items()}
+    # In memory, so that what one notebook's checks record can't change another's output.
+    return child_environment(python) | apart | {"COURSE_PROGRESS": "memory"}
 
 
 def main(arguments: list[str]) -> int:
