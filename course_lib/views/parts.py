@@ -43,6 +43,9 @@ STYLE = """<style>
 .stm .stm-kept { background: #56B4E9; } .stm .stm-pinned { background: #E69F00; }
 .stm .stm-summarised { background: #D590B8; }
 .stm .stm-dropped, .stm .stm-later { color: var(--stm-quiet); border: 1px dashed var(--stm-pale); }
+.stm .stm-key { margin-left: 14px; white-space: nowrap; font-size: 12px; }
+.stm .stm-key i { display: inline-block; width: 10px; height: 10px; border-radius: 2px;
+  margin-right: 5px; }
 .stm .stm-bar { display: inline-block; height: 8px; background: #56B4E9; }
 .stm-controls .widget-hslider, .stm-controls .widget-dropdown { flex-wrap: wrap; height: auto;
   width: 206px; }
@@ -59,6 +62,13 @@ STYLE = """<style>
 .stm-pins input { margin-top: 0; margin-bottom: 0; align-self: center; }
 .stm-pins .widget-label-basic { height: 30px; line-height: 30px; align-items: center; }
 </style>"""
+
+KEY = {
+    "head": "system and task",
+    "summary": "Σ summary",
+    "pinned": "◆ pinned",
+    "kept": "kept",
+}
 
 FILL = {"head": "var(--stm-head)", "kept": "#56B4E9", "pinned": "#E69F00", "summary": "#D590B8"}
 
@@ -118,6 +128,16 @@ def readouts(items: Iterable[Readout]) -> str:
             f"<div><b{kind}>{mark}{escape(item.value)}</b><span>{escape(item.caption)}</span></div>"
         )
     return f'<div class="stm-readouts">{"".join(cells)}</div>'
+
+
+def bar_heading(text: str, kinds: Iterable[str]) -> str:
+    """A heading for a budget bar, with a key to the colours of the blocks that are on it."""
+    shown = [kind for kind in KEY if kind in set(kinds)]
+    key = "".join(
+        f'<span class="stm-key"><i style="background:{FILL[kind]}"></i>{KEY[kind]}</span>'
+        for kind in shown
+    )
+    return f"<p>{escape(text)}{key}</p>"
 
 
 def budget_bar(blocks: Sequence[Block], lines: Sequence[Line], alt: str, scale: float) -> str:

@@ -90,6 +90,11 @@ class TrimScene:
         return group_indices(self.messages).groups
 
     @cached_property
+    def head(self) -> list[Message]:
+        """The system messages and the task."""
+        return [self.messages[i] for i in group_indices(self.messages).head]
+
+    @cached_property
     def call_starts(self) -> list[int]:
         """For each call, the index of the assistant message that answered it."""
         return [i for i, m in enumerate(self.messages) if m["role"] == "assistant"]
@@ -170,7 +175,7 @@ class TrimScene:
 
     def blocks(self, state: TrimState) -> list[Block]:
         """The prompt of this step as blocks, in the order in which it is sent."""
-        head = [m for i, m in enumerate(self.messages) if i in group_indices(self.messages).head]
+        head = self.head
         framing = count_tokens([], tools=self.tools)
         blocks = [Block("head", framing, "tools")] if self.tools else []
         for m in head:
@@ -180,7 +185,10 @@ class TrimScene:
             blocks.append(Block("summary", count_tokens(m), "Σ"))
         for at in self.sent_groups(state):
             tokens = sum(count_tokens(self.messages[i]) for i in self.groups[at])
-            blocks.append(Block("pinned" if at in state.pins else "kept", tokens, self.labels[at]))
+            if at in state.pins:
+                blocks.append(Block("pinned", tokens, f"◆{self.labels[at]}"))
+            else:
+                blocks.append(Block("kept", tokens, self.labels[at]))
         return blocks
 
     @cached_property
@@ -206,7 +214,7 @@ class TrimScene:
             below = "<p>Tokens read at each step</p>" + self.curve(state, before)
         return (
             f'<div class="stm">{parts.readouts(self.readouts(state, before))}'
-            f"<p>What the model reads at step {state.step}</p>{self.bar(state)}{below}"
+            f"{self.bar_heading(state)}{self.bar(state)}{below}"
             f'<p role="status" style="min-height:38px">{self.sentence(state)}</p></div>'
         )
 
@@ -241,6 +249,11 @@ class TrimScene:
             if state.low < state.high:
                 lines.append(Line(state.budget * state.low / 100, f"low {state.low} %"))
         return lines
+
+    def bar_heading(self, state: TrimState) -> str:
+        """What the bar shows, and a key to its colours."""
+        kinds = [block.kind for block in self.blocks(state)]
+        return parts.bar_heading(f"What the model reads at step {state.step}", kinds)
 
     def bar(self, state: TrimState) -> str:
         """The prompt of this step on a scale of tokens."""
@@ -311,8 +324,7 @@ class TrimScene:
     @cached_property
     def floor(self) -> int:
         """The smallest budget that every call can be brought within."""
-        head = group_indices(self.messages).head
-        fixed = count_tokens([self.messages[i] for i in head], tools=self.tools)
+        fixed = count_tokens(self.head, tools=self.tools)
         newest = [sum(count_tokens(self.messages[i]) for i in group) for group in self.groups]
         return fixed + max(newest, default=0)
 
