@@ -283,6 +283,39 @@ def sliding_window(groups: int, summarize: Summarize | None = None) -> Policy:
     return policy
 
 
+def rolling_summary(every: int, ratio: float = 10, summarize: Summarize | None = None) -> Policy:
+    """Every `every` groups, put a note in the place of all but the newest.
+
+    The note has at most one token for each `ratio` tokens that it replaces. Without a
+    `summarize`, it is the first words of each dropped message.
+
+    Raises `CourseError` if `every` or `ratio` is below 1.
+    """
+    if every < 1 or ratio < 1:
+        raise CourseError(f"every {every} groups, {ratio} to one: both must be at least 1")
+
+    def policy(messages: list[Message]) -> list[Message]:
+        parts = take_apart(messages)
+        cut = len(parts.old)
+        if cut < every:
+            return list(messages)
+        room = math.floor(parts.cost_before(cut) / ratio)
+
+        def note(dropped: list[Message]) -> str:
+            text = summarize(dropped) if summarize else first_words(dropped, ratio)
+            return text_of(shorten(user(text), room)) if isinstance(text, str) else ""
+
+        return summarise_before(cut, parts, NO_LIMIT, NO_LIMIT, note).messages
+
+    return policy
+
+
+def first_words(dropped: Sequence[Message], ratio: float) -> str:
+    """The beginning of each message: one word of it for each `ratio` words."""
+    texts = [text_of(m).split() for m in dropped]
+    return "\n".join(" ".join(words[: math.ceil(len(words) / ratio)]) for words in texts if words)
+
+
 def mask_results(keep: int = 3) -> Policy:
     """Replace results by a line that says what they were; all but the newest `keep` of them.
 

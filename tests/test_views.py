@@ -115,11 +115,12 @@ def test_presets_about_findings_need_findings():
     assert not any("keeps it" in name or "lost" in name for name in names)
 
 
-def test_readouts_say_how_much_changed(scene, state):
+def test_a_readout_says_how_much_changed(scene, state):
     less = replace(state, budget=state.budget // 2)
     change = scene.run(less).read / scene.run(state).read - 1
-    captions = [r.caption for r in scene.readouts(less, before=state)]
-    assert any(f"{change:+.0%} on before" in caption for caption in captions)
+    changes = [r.change for r in scene.readouts(less, before=state)]
+    assert changes[1] == f"−{-change:.0%}"
+    assert "as before" in parts.readouts(scene.readouts(replace(state, step=2), before=state))
 
 
 def test_a_budget_that_cannot_hold_is_said_and_nothing_breaks(scene, state):

@@ -25,9 +25,10 @@ STYLE = """<style>
 .stm p { margin: 2px 0 0; color: var(--stm-quiet); }
 .stm svg { display: block; width: 100%; height: auto; }
 .stm svg text { font: 12px system-ui, sans-serif; fill: var(--stm-quiet); }
-.stm .stm-readouts { display: grid; grid-template-columns: 1fr 1.7fr .7fr 1fr 1fr .8fr; gap: 12px;
-  height: 58px; }
+.stm .stm-readouts { display: grid; grid-template-columns: 1.1fr 1.6fr .6fr 1fr 1fr .8fr; gap: 12px;
+  height: 60px; }
 .stm .stm-readouts b { display: block; font-size: 20px; line-height: 28px; white-space: nowrap; }
+.stm .stm-readouts small { font-size: 12px; font-weight: 600; color: var(--stm-quiet); }
 .stm .stm-readouts span { color: var(--stm-quiet); font-size: 12px; line-height: 15px;
   display: block; }
 .stm .stm-good { color: var(--stm-good); } .stm .stm-bad { color: var(--stm-bad); }
@@ -84,11 +85,15 @@ class Block:
 
 @dataclass(frozen=True)
 class Readout:
-    """One figure with its caption. `good` colours it, and adds a mark: None, True or False."""
+    """One figure with its caption. `good` colours it, and adds a mark: None, True or False.
+
+    `change` says beside it how much it differs from the setting before.
+    """
 
     value: str
     caption: str
     good: bool | None = None
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,8 +129,10 @@ def readouts(items: Iterable[Readout]) -> str:
     for item in items:
         mark = {None: "", True: "✓ ", False: "✕ "}[item.good]
         kind = {None: "", True: ' class="stm-good"', False: ' class="stm-bad"'}[item.good]
+        change = f" <small>{escape(item.change)}</small>" if item.change else ""
         cells.append(
-            f"<div><b{kind}>{mark}{escape(item.value)}</b><span>{escape(item.caption)}</span></div>"
+            f"<div><b{kind}>{mark}{escape(item.value)}{change}</b>"
+            f"<span>{escape(item.caption)}</span></div>"
         )
     return f'<div class="stm-readouts">{"".join(cells)}</div>'
 

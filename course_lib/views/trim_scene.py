@@ -224,11 +224,12 @@ class TrimScene:
         share = run.read / self.unmanaged.read if self.unmanaged.read else 1
         change = ""
         if before is not None and self.run(before).read:
-            change = f" · {run.read / self.run(before).read - 1:+.0%} on before"
+            part = run.read / self.run(before).read - 1
+            change = f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else "as before"
         alive, found = self.alive(state)
         return [
             Readout(f"{row.read:,}", f"tokens read at step {state.step}"),
-            Readout(f"{run.read:,}", f"read in all · {share:.0%} of unmanaged{change}"),
+            Readout(f"{run.read:,}", f"read in all · {share:.0%} of unmanaged", change=change),
             Readout(str(run.trims), "trims"),
             Readout(f"{run.cached / run.read if run.read else 0:.0%}", self._cache_caption(run)),
             Readout(f"{alive} of {found}", "findings alive", alive == found)
