@@ -143,7 +143,7 @@ def fit(note: Note, tokens: int, empty: str = NONE) -> Note:
     if size(0) <= tokens:
         return note
     lines = sum(len(getattr(note, name)) for name in SHORTENED)
-    fewest = bisect_left(range(lines), True, lo=min(1, lines), key=lambda n: size(n) <= tokens)
+    fewest = bisect_left(range(lines), True, key=lambda n: size(n) <= tokens)
     if size(fewest) > tokens:
         raise CapTooSmall(tokens, size(fewest))
     return without_oldest(note, fewest)

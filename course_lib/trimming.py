@@ -128,6 +128,11 @@ def water_marks(budget: int, high: int | None, low: int | None) -> tuple[int, in
     """The two marks in order: low <= high <= budget. Raises `CourseError` if they aren't."""
     high = budget if high is None else high
     low = high if low is None else low
+    if any(isinstance(mark, float) and 0 < mark <= 1 < budget for mark in (high, low)):
+        raise CourseError(
+            f"high {high} and low {low} are sizes here, as the budget is: {budget:,} at most. "
+            "Shares of the budget, such as 0.8, are for high_low()."
+        )
     if budget <= 0 or not 0 <= low <= high <= budget:
         raise CourseError(
             f"low {low:,}, high {high:,} and budget {budget:,} must be in this order: "

@@ -289,6 +289,7 @@ def test_spelling_and_quotation_marks_make_no_difference():
 def test_a_figure_may_lose_or_gain_its_unit_but_not_change_it():
     assert audit("48,000 EUR", "48000").lost == []
     assert audit('{"amount": 48000}', "48,000 EUR").invented == []
+    assert audit("£6,150", "6,150").invented == []
     changed = audit("£6,150", "$6,150")
     assert (changed.lost, changed.invented) == (["£6,150"], ["$6,150"])
     assert audit("in 5 days", "5 of them").lost == ["5 days"]

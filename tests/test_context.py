@@ -219,6 +219,7 @@ def test_appending_costs_what_the_new_message_costs():
 def test_a_compaction_comes_above_high_water_and_goes_down_to_low_water():
     context = grown(40)
     assert context.compactions
+    assert context.summary.next_step == "", "what is next stands in the recent messages"
     for event in context.compactions:
         assert 800 < event.before <= 1000
         assert event.after <= 500
@@ -226,11 +227,57 @@ def test_a_compaction_comes_above_high_water_and_goes_down_to_low_water():
 
 
 def test_the_newest_groups_are_spared_while_enough_goes_without_them():
-    context = grown(13, keep_last=4)
-    kept = [m["tool_call_id"] for m in context.messages() if m["role"] == "tool"]
-    assert kept[-4:] == ["c9", "c10", "c11", "c12"]
-    spared = grown(13, keep_last=100)
-    assert spared.compactions, "what is kept gives way to the budget's high water"
+    def left_after_first_compaction(keep_last):
+        context = Context(INSTRUCTIONS, TASK, budget=1000, keep_last=keep_last)
+        for n in range(40):
+            for message in turn(n):
+                context.append(message)
+                if context.compactions:
+                    return sum(m["role"] == "assistant" for m in context.messages())
+        return None
+
+    assert left_after_first_compaction(0) < 6
+    assert left_after_first_compaction(6) == 6
+    assert left_after_first_compaction(100) < 6, "what can't be spared gives way"
+
+
+def test_what_would_not_last_is_put_off_until_the_budget_is_full():
+    context = Context(INSTRUCTIONS, TASK, budget=1000)
+    context.pin(context.append(user("word " * 550)))
+    append_all(context, [m for n in range(20) for m in turn(n)])
+    assert context.compactions
+    assert all(event.before > 1000 for event in context.compactions)
+    assert all(event.after <= 1000 for event in context.compactions)
+
+
+def test_a_summary_that_would_break_the_budget_is_left_out():
+    context = Context(INSTRUCTIONS, TASK, budget=1000, summary_cap=200)
+    context.summarize = lambda messages: "Facts: " + "word " * 110
+    append_all(context, [*turn(1), *turn(2), assistant("word " * 880)])
+    (event,) = context.compactions
+    assert not event.summarised
+    assert event.after <= 1000
+    assert context.summary.facts == ()
+
+
+def test_where_the_budget_is_full_to_the_token_there_is_no_mark_either():
+    context = grown(2, summarize=failing)
+    room = 1000 - Context(INSTRUCTIONS, TASK).size()
+    words = next(n for n in range(1000) if count_tokens(assistant("word" + " word" * n)) == room)
+    context.append(assistant("word" + " word" * words))
+    assert context.size() == 1000
+    assert len(context.messages()) == 3
+
+
+def test_a_summary_that_is_longer_once_it_stands_in_the_prompt_is_refused():
+    def nearly_as_long(messages):
+        lines = sum(map(count_tokens, messages[2:])) // 2 - 1
+        return "\n".join(map(str, range(lines)))
+
+    context = grown(3, summary_cap=300, summarize=nearly_as_long, low=0.3)
+    before = context.messages()
+    assert context.compact() is None
+    assert context.messages() == before
 
 
 def test_facts_that_leave_the_prompt_are_in_the_summary_and_those_that_leave_it_in_the_store():
@@ -289,7 +336,11 @@ def test_without_a_summary_all_stays_until_the_budget_is_full(useless):
     assert waited, "over high water, nothing was thrown away"
     assert all(not event.summarised for event in context.compactions)
     assert all(event.before > 1000 for event in context.compactions)
-    assert len(tries) < 40, "it was asked again only when more had come"
+    once = grown(0, budget=4000, summarize=lambda messages: (tries.append(2), useless(messages))[1])
+    append_all(once, [m for n in range(50) for m in turn(n)])
+    assert 3200 < once.size() <= 4000
+    assert once.compactions == []
+    assert 1 <= tries.count(2) <= 4, "it is asked again only when more has come"
     assert "429" not in text_of_prompt(context)
     assert "search the trace" in text_of_prompt(context)
     assert context.recall('"item 3 amount"')[0].message == turn(3)[1]
@@ -307,7 +358,7 @@ def test_a_summariser_that_comes_back_is_used_again():
 def test_a_rule_of_a_later_user_message_survives_a_careless_summary():
     context = Context(INSTRUCTIONS, TASK, budget=1000, summarize=careless)
     append_all(context, [user("Never mention the code E12. Then go on."), assistant("I will.")])
-    context.append(user("What now?"))
+    append_all(context, [user(f"{RULE} What now?"), assistant("Wait."), user("Go on.")])
     append_all(context, [m for n in range(40) for m in turn(n)])
     assert "Never mention the code E12." in text_of_prompt(context)
     assert context.summary.constraints == ("Never mention the code E12.",)
@@ -528,12 +579,12 @@ def test_a_hand_off_is_a_fresh_start_from_the_note_alone():
 def test_a_hand_off_takes_open_calls_pins_and_a_waiting_question_along():
     context = grown(3)
     context.pin(5)
-    context.append(assistant(calls=[tool_call("slow", "wait")]))
-    context.append(user("And invoice 8842?"))
+    marked = {**assistant("It was E12."), "pinned": True}
+    slow = assistant(calls=[tool_call("slow", "wait")])
+    append_all(context, [marked, slow, user("And invoice 8842?")])
     context.hand_off()
     fresh = Context.resume(context.store)
-    slow = assistant(calls=[tool_call("slow", "wait")])
-    assert fresh.messages()[3:] == [*turn(1), slow, user("And invoice 8842?")]
+    assert fresh.messages()[3:] == [*turn(1), marked, slow, user("And invoice 8842?")]
     fresh.append(tool_result("slow", "done"))
 
 

@@ -28,6 +28,7 @@ from course_lib.trimming import (
     append_all,
     high_low,
     mask_results,
+    shorten,
     shrink_newest,
     sliding_window,
     trim,
@@ -185,6 +186,12 @@ def test_groups_go_from_high_water_down_to_low_water(budget, marks, groups_left)
 def test_marks_that_are_not_in_order_are_said(budget, marks):
     with pytest.raises(CourseError, match="0 <= low <= high <= budget"):
         trim(run_of(10), budget, count=tens, **marks)
+
+
+@pytest.mark.parametrize("marks", [{"low": 0.5}, {"high": 0.8, "low": 0.5}, {"high": 1.0}])
+def test_shares_in_the_place_of_sizes_are_noticed(marks):
+    with pytest.raises(CourseError, match="high_low"):
+        trim(run_of(10), 100, count=tens, **marks)
 
 
 def test_a_negative_reserve_is_refused():
@@ -481,7 +488,7 @@ def test_a_note_is_written_once_if_there_is_room(low, times):
 def test_a_note_must_be_smaller_than_what_it_replaces(note, committed):
     # What goes is 40 characters long; the mark and a space are 27.
     messages = [user("task"), *(assistant("1234567890") for _ in range(5))]
-    out, dropped = trim(messages, 53, says(note), low=14, count=lengths)
+    out, dropped = trim(messages, 100, says(note), high=53, low=14, count=lengths)
     assert any(map(is_summary, out)) is committed
     assert dropped == 4
 
@@ -505,9 +512,11 @@ def test_a_note_that_is_refused_lets_no_more_go_than_a_plain_trim():
 
 
 @pytest.mark.parametrize("text", ["", " \n", None, 5, ["note"], b"note"])
-def test_a_summariser_that_says_nothing_leaves_the_messages(text):
+def test_a_summariser_that_says_nothing_leaves_the_messages(text, caplog):
     messages = run_of(10)
-    assert trim(messages, 60, says(text), count=tens) == (messages, 0)
+    with caplog.at_level(logging.WARNING, logger="course_lib"):
+        assert trim(messages, 60, says(text), count=tens) == (messages, 0)
+    assert "no text: nothing dropped" in caplog.text
 
 
 @pytest.mark.parametrize("error", [RuntimeError("429"), KeyError("choices"), TimeoutError()])
@@ -705,6 +714,10 @@ def test_old_results_are_masked_and_the_newest_are_kept(keep, masked):
     assert all(out[i] is m for i, m in enumerate(messages) if i not in masked)
 
 
+def test_three_results_are_kept_unless_you_say_otherwise():
+    assert masks(mask_results()(looked(5))) == [3, 5]
+
+
 def test_a_mask_says_what_was_there_and_how_to_get_it_back():
     out = mask_results(1)(looked(2))
     assert out[3] == {
@@ -783,6 +796,41 @@ def test_a_newest_result_that_is_too_big_is_shortened_to_fit():
     kept = trim(out, 300).messages
     assert 290 <= count_tokens(kept) <= 300
     assert same(kept, [*messages[:2], *out[-2:]])
+
+
+def request_with(messages, length):
+    """The request that stays if the last result keeps so many characters of the log."""
+    cut = f"{LOG[:length]}\n[{len(LOG) - length:,} characters cut here]"
+    return [*messages[:2], *messages[-2:-1], {**messages[-1], "content": cut}]
+
+
+def test_as_much_is_kept_as_fits():
+    messages = with_newest(LOG)
+    for budget in range(280, 300):
+        text = shrink_newest(messages, budget)[-1]["content"]
+        length = len(text.rpartition("\n")[0])
+        assert count_tokens(request_with(messages, length)) <= budget
+        assert count_tokens(request_with(messages, length + 1)) > budget
+
+
+def test_nothing_but_the_mark_is_left_before_it_is_hopeless():
+    messages = with_newest(LOG)
+    least = request_with(messages, 0)
+    assert shrink_newest(messages, count_tokens(least))[-1] == least[-1]
+    with pytest.raises(BudgetTooSmall):
+        shrink_newest(messages, count_tokens(least) - 1)
+
+
+def test_what_the_model_said_is_not_shortened():
+    said = {**asks("r0"), "content": LOG}
+    with pytest.raises(BudgetTooSmall):
+        shrink_newest(with_newest("no errors", calls=said), 300)
+
+
+def test_a_message_that_is_small_enough_is_not_shortened():
+    message = found("r0", LOG)
+    assert shorten(message, count_tokens(message)) is message
+    assert count_tokens(shorten(message, count_tokens(message) - 1)) < count_tokens(message)
 
 
 def test_the_cut_is_marked_with_its_size():

@@ -85,7 +85,7 @@ def test_a_pin_marks_a_copy_and_leaves_the_transcript_alone(scene, state):
 @pytest.mark.parametrize(
     ("name", "alive"),
     [
-        ("Nothing managed", (3, 3)),
+        ("Append all", (3, 3)),
         ("The finding is lost", (2, 3)),
         ("A summary keeps it", (3, 3)),
         ("A pin keeps it", (3, 3)),
@@ -96,9 +96,7 @@ def test_presets_show_what_they_claim_about_findings(scene, name, alive):
 
 
 def test_presets_show_what_they_claim_about_the_cache(scene):
-    small_steps, rare = (
-        preset(scene, name) for name in ("Trim on every step", "Trim rarely, and deep")
-    )
+    small_steps, rare = (preset(scene, name) for name in ("Trim on every step", "Trim rarely"))
     share = {s: scene.run(s).cached / scene.run(s).read for s in (small_steps, rare)}
     assert share[small_steps] < share[rare] / 2
     assert scene.run(rare).trims < scene.run(small_steps).trims / 3

@@ -26,7 +26,10 @@ from course_lib.samples import incident
 from course_lib.tokens import count_tokens
 from course_lib.trimming import trim
 
-WORDS = "timeout retry batch export lock vacuum deploy queue worker row index commit".split()
+WORDS = [
+    *("timeout", "retry", "batch", "export", "lock", "vacuum"),
+    *("deploy", "queue", "worker", "row", "index", "commit"),
+]
 
 
 def made_run(rng: Random, steps: int, parallel: bool = False) -> list[Message]:
@@ -194,8 +197,18 @@ def _down(trim_high_low: Callable[[list[Message], int], list[Message]], rng: Ran
         longer = messages[:2] + messages[len(messages) - len(got) :]
         expect(
             count_tokens(longer) > 0.5 * budget,
-            "More was dropped than needed: one group more would still fit under the low water.",
+            "More was dropped than needed: one group more would still fit under the low water. "
+            "Count the whole list at once: each count adds 3 tokens for the request.",
         )
+
+
+@TRIM_HIGH_LOW.property("the newest group stays, however small the budget")
+def _newest(trim_high_low: Callable[[list[Message], int], list[Message]], rng: Random) -> None:
+    messages = made_run(rng, 4)
+    got = trim_high_low(messages, 50)
+    expect(
+        got == messages[:2] + messages[-2:], "What is left should be the head and the newest group."
+    )
 
 
 @TRIM_HIGH_LOW.property("over 40 steps it trims only a few times")
@@ -286,6 +299,15 @@ def _holds(trim_pinned: Callable[[list[Message], int], list[Message]], rng: Rand
         expect(len(left) > 6, "More was dropped than needed.")
 
 
+@TRIM_PINNED.property("the newest group stays, however small the budget")
+def _newest_unpinned(trim_pinned: Callable[..., list[Message]], rng: Random) -> None:
+    messages = made_run(rng, 4)
+    got = trim_pinned(messages, 50)
+    expect(
+        got == messages[:2] + messages[-2:], "What is left should be the head and the newest group."
+    )
+
+
 @TRIM_PINNED.property("when nothing more may go, it stops")
 def _stops(trim_pinned: Callable[[list[Message], int], list[Message]], rng: Random) -> None:
     messages = [*made_run(rng, 1), *made_run(rng, 4)[2:]]
@@ -302,7 +324,7 @@ FIND_BROKEN = Exercise(
     lesson=3,
     minutes=10,
     points=3,
-    returns=list,
+    returns=list[int],
     hints=(
         "`pairs_ok` asks whether each result has a call. Ask the other way round as well.",
         "Remember for each call id the index of its message, and which ids have been answered. "
@@ -369,6 +391,7 @@ SHORTEN_NEWEST = Exercise(
         "Only the last message changes, and it changes in a copy.",
         "Cut the text bit by bit, and each time count the whole list with the mark added, until it "
         "fits. A tenth at a time is good enough; a search by halves is quicker.",
+        "if count_tokens(messages) <= budget: return messages\n"
         "last = messages[-1]\n"
         "text = last['content']\n"
         "while ...:\n"
@@ -396,7 +419,11 @@ def _now_fits(shorten_newest: Callable[[list[Message], int], list[Message]], rng
         messages = _big_newest(rng, words)
         got = shorten_newest(messages, 200)
         tokens = count_tokens(got)
-        expect(tokens <= 200, f"It still has {tokens} tokens; the mark counts too.")
+        expect(
+            tokens <= 200,
+            f"The list has {tokens} tokens, and the budget is 200. Count the whole list again after "
+            "each cut; the mark counts too.",
+        )
 
 
 @SHORTEN_NEWEST.property("only the newest result changes")
@@ -447,7 +474,7 @@ TRIM_AND_FOLD = Exercise(
         "         for g in groups if is_summary(g[0])]\n"
         "groups = [g for g in groups if not is_summary(g[0])]\n"
         "... drop ...\n"
-        "if dropped: notes.append(summarize(dropped))\n"
+        "if dropped: notes.append(summarize(dropped))   # one flat list of messages\n"
         "then one user message: the mark, a space, and the notes joined by '\\n'",
     ),
 )
@@ -483,10 +510,12 @@ def _second_summary(trim_and_fold: Callable[..., list[Message]], rng: Random) ->
     expect(
         first in text_of(summaries[0]),
         "The words of the first summary are gone, and with them what was dropped the first time.",
+        got=text_of(summaries[0]),
     )
     expect(
         text_of(summaries[0]).count(SUMMARY_MARK) == 1,
         "The mark stands in the text more than once: take it off the earlier note first.",
+        got=text_of(summaries[0]),
     )
     ids = {m["tool_call_id"] for m in messages if m["role"] == "tool"}
     there = {m.get("tool_call_id") for m in twice} | {
@@ -513,6 +542,13 @@ def _not_again(trim_and_fold: Callable[..., list[Message]], rng: Random) -> None
     )
 
 
+@TRIM_AND_FOLD.property("the newest group stays, however small the budget")
+def _newest_kept(trim_and_fold: Callable[..., list[Message]], rng: Random) -> None:
+    messages = made_run(rng, 4)
+    got = trim_and_fold(messages, 50, _count_results)
+    expect(got[-2:] == messages[-2:], "The newest group is gone: the model needs it next.")
+
+
 @TRIM_AND_FOLD.property("without need, nothing is summarised")
 def _no_need(trim_and_fold: Callable[..., list[Message]], rng: Random) -> None:
     messages = made_run(rng, 5)
@@ -527,7 +563,7 @@ Question(
     lesson=3,
     text="You keep the system message, the task and the last five messages. What does a provider say?",
     choices={
-        "It answers as usual": "Count back from the end in fives: the fifth message is a result, "
+        "It answers as usual": "Count five back from the end: that message is a result, "
         "and its call was cut off.",
         "It rejects the request": "Yes. The first of the five is a result, and the call that it "
         "answers is gone. Next you see it happen.",
@@ -576,7 +612,7 @@ Question(
         "request is new each time.",
         "Rarely, and more at once": "Yes. Between two trims the list only grows at its end, and its "
         "whole start is served from the cache.",
-        "Both the same": "They read about as much, but what changes, and how often, differs. Watch "
+        "Both the same": "What they read is not far apart. What changes, and how often, is: watch "
         "the start of the list.",
     },
     right="Rarely, and more at once",

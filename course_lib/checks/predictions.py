@@ -60,6 +60,8 @@ def _judge_number(question: NumberQuestion, choice: str | float) -> Card:
 def _distance(number: float, exact: float) -> str:
     if exact <= 0 or number <= 0:
         return ""
+    if exact < 50 and exact == int(exact) and number == int(number):
+        return f" Yours is {abs(number - exact):g} too {'many' if number > exact else 'few'}."
     times = max(number, exact) / min(number, exact)
     return f" Yours is {times:.2g} times too {'high' if number > exact else 'low'}."
 

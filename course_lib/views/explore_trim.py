@@ -82,7 +82,7 @@ class TrimExplorer(LiveExplorer[TrimState]):
         self._make_pins()
         self.picture = w.HTML(layout=w.Layout(width="100%", min_height="300px"))
         self.head = w.HTML(layout=w.Layout(width="100%"))
-        self.rows = w.HTML(layout=w.Layout(flex="1 1 auto", width="100%"))
+        self.rows = w.HTML(layout=w.Layout(flex="1 1 auto", width="100%", overflow="visible"))
         self.show(first)
         self.box = Explorer(self.layout(self._left(), self._right()), draw_trim(scene, first))
 
@@ -151,9 +151,10 @@ class TrimExplorer(LiveExplorer[TrimState]):
         return [*left, self.view, *([self.pager] if self.pages > 1 else [])]
 
     def _right(self) -> list[Any]:
-        pins = w.VBox(self.pins, layout=w.Layout(flex="0 0 90px"))
+        pins = w.VBox(self.pins, layout=w.Layout(flex="0 0 90px", overflow="visible"))
         pins.add_class("stm-pins")
-        scroll = w.Layout(max_height="312px", overflow="hidden auto")
+        # Only this box scrolls: pins and rows must stay side by side.
+        scroll = w.Layout(max_height="312px", overflow="hidden auto", align_items="flex-start")
         pin_head = w.HTML('<div class="stm" style="width:90px;padding-top:3px">pin</div>')
         heads = w.HBox([pin_head, self.head], layout=w.Layout(padding="0 14px 0 0"))
         return [self.picture, heads, w.HBox([pins, self.rows], layout=scroll)]

@@ -92,6 +92,7 @@ class LiveExplorer(Generic[State]):
             if name != self._last_moved:
                 self.before = self.state
             self._last_moved = name
+        self.say(self.invitation)
         self.show(state)
 
     def show(self, state: State) -> None:
@@ -128,7 +129,8 @@ class LiveExplorer(Generic[State]):
 
     def layout(self, left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         """The style, the heading, the buttons, and below them controls beside pictures."""
-        controls = w.VBox(left, layout=w.Layout(width="222px", flex="0 0 222px"))
+        layout = w.Layout(width="222px", flex="0 0 222px", overflow="hidden")
+        controls = w.VBox(left, layout=layout)
         controls.add_class("stm-controls")
         pictures = w.VBox(right, layout=w.Layout(flex="1 1 auto", min_width="520px"))
         buttons = w.HBox(self.presets, layout=w.Layout(flex_flow="row wrap"))

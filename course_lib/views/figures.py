@@ -54,10 +54,10 @@ def draw_trim(scene: TrimScene, state: TrimState) -> Still:
     bar, curve = figure.subplots(2, 1, height_ratios=(1, 3))
     _draw_bar(bar, scene, state)
     _draw_curve(curve, scene, state)
-    readouts = "; ".join(f"{r.caption}: {r.value}" for r in scene.readouts(state))
+    readouts = "; ".join(f"{r.caption} {r.value}" for r in scene.readouts(state))
     how = f"{scene.title} · {state.policy}, budget {state.budget:,} tokens"
     figure.suptitle(how, x=0.01, ha="left", fontsize=12, color=INK, fontweight="bold")
-    caption = f"{scene.sentence(state)} {readouts}. Run the cell to move it."
+    caption = f"{scene.sentence(state)} Figures: {readouts}. Run the cell to move it."
     return Still(figure, f"{how}. {caption}", caption)
 
 
@@ -104,7 +104,7 @@ def _draw_curve(axes: Any, scene: TrimScene, state: TrimState) -> None:
         [row.read for row in scene.unmanaged.rows],
         color=QUIET,
         linewidth=1.3,
-        label="nothing managed",
+        label="append all",
     )
     axes.plot(calls, reads, color=BLUE, linewidth=2, label=state.policy)
     axes.fill_between(calls, reads, color=BLUE, alpha=0.1)

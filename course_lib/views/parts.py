@@ -206,9 +206,7 @@ def curve(
     if unmanaged:
         pieces.append(_polyline(path(unmanaged), "var(--stm-pale)", 1.6))
         x, y = xy(2 * n // 3, unmanaged[min(2 * n // 3, len(unmanaged) - 1)])
-        pieces.append(
-            f'<text x="{x - 8:.1f}" y="{y - 6:.1f}" text-anchor="end">nothing managed</text>'
-        )
+        pieces.append(f'<text x="{x - 8:.1f}" y="{y - 6:.1f}" text-anchor="end">append all</text>')
     if before:
         pieces.append(_polyline(path(before), "var(--stm-pale)", 2, "1 4"))
     if reads:
@@ -221,7 +219,8 @@ def curve(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="#D590B8" stroke="#16202a"/>'
         )
         if len(events) <= 10:
-            pieces.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">trim</text>')
+            below = y + 18 if y < 150 else y - 10
+            pieces.append(f'<text x="{x:.1f}" y="{below:.1f}" text-anchor="middle">trim</text>')
     x = xy(at - 1, 0)[0]
     pieces.append(_upright(x, Line(0, f"step {at}", solid=True), WIDTH, 12, 170))
     return _svg(pieces, 176, alt)

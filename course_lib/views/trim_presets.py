@@ -43,8 +43,8 @@ def presets(scene: TrimScene) -> list[Preset[TrimState]]:
     cost = ", and the cached share falls." if start.budget * 0.6 > MINIMUM else "."
     return [
         Preset(
-            "Nothing managed",
-            "Each call reads all that came before: the curve climbs to the end.",
+            "Append all",
+            "Nothing is managed: each call reads all that came before, and the curve climbs to the end.",
             replace(start, policy=POLICIES[0]),
         ),
         *(found if scene.findings else []),
@@ -54,8 +54,8 @@ def presets(scene: TrimScene) -> list[Preset[TrimState]]:
             replace(start, high=80, low=80),
         ),
         Preset(
-            "Trim rarely, and deep",
-            "A low low-water mark: few trims, and in between the list only grows at its end.",
-            replace(start, high=80, low=30),
+            "Trim rarely",
+            "The marks stand apart: few trims, and in between the list only grows at its end.",
+            start,
         ),
     ]

@@ -227,9 +227,14 @@ class TrimScene:
             part = run.read / self.run(before).read - 1
             change = f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else "as before"
         alive, found = self.alive(state)
+        over = row.read > state.budget
         return [
-            Readout(f"{row.read:,}", f"tokens read at step {state.step}"),
-            Readout(f"{run.read:,}", f"read in all · {share:.0%} of unmanaged", change=change),
+            Readout(
+                f"{row.read:,}",
+                f"tokens read at step {state.step}" + (", over the budget" if over else ""),
+                False if over else None,
+            ),
+            Readout(f"{run.read:,}", f"read in all · {share:.0%} of append all", change=change),
             Readout(str(run.trims), "trims"),
             Readout(f"{run.cached / run.read if run.read else 0:.0%}", self._cache_caption(run)),
             Readout(f"{alive} of {found}", "findings alive", alive == found)
@@ -309,7 +314,8 @@ class TrimScene:
         """The values of a setting that a sweep tries."""
         if along == "budget":
             low, high, step = self.budget_range
-            return list(range(low, high + 1, max(step, (high - low) // 16 // step * step)))
+            values = range(low, high + 1, max(step, (high - low) // 16 // step * step))
+            return [*values, high]
         if along == "window":
             return list(range(1, min(24, len(self.groups)) + 1))
         return list(range(10, state.high + 1, 5) if along == "low" else range(state.low, 101, 5))
