@@ -66,8 +66,8 @@ def note_of(messages: Sequence[Message]) -> Note:
         next_step=next_step(messages, said),
         constraints=constraints_in(messages),
     )
-    there = note.render()
-    heard = [line for line in facts_said(messages) if line not in there]
+    told = {*note.decisions, *note.open_items, note.next_step}
+    heard = [line for line in facts_said(messages) if line not in told and line not in note.goal]
     return replace(note, facts=[*facts_in_results(steps), *heard])
 
 

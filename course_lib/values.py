@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 QUOTE_LIMIT = 120  # characters; what is longer is a passage, and only the values in it count
@@ -98,6 +98,7 @@ def exact_values(text: str) -> list[str]:
     return list(found.values())
 
 
+@lru_cache(maxsize=2**14)
 def normal_form(value: str) -> str:
     """The value in the form in which two spellings of it are the same.
 
@@ -105,8 +106,10 @@ def normal_form(value: str) -> str:
     marks and punctuation at the ends make no difference: 48,000 is 48000, "10 per cent" is 10%.
     """
     text = " ".join(value.split()).casefold().strip("\"'`“”«».,;:!?")
+    if not _has_digit(text):
+        return text
     dated = _DATE_IN_WORDS.fullmatch(text)
-    if dated and _has_digit(text):
+    if dated:
         return _iso_date(dated)
     if _TIMESTAMP.match(text):
         return text.replace("t", " ").removesuffix("z")
@@ -200,7 +203,7 @@ def _quotable(text: str) -> bool:
 
 
 def _has_digit(text: str) -> bool:
-    return any(c.isdigit() for c in text)
+    return re.search(r"\d", text) is not None
 
 
 def _json_leaves(text: str) -> list[tuple[str, bool]] | None:

@@ -24,7 +24,7 @@ from course_lib.messages import (
     turn_groups,
 )
 from course_lib.tokens import count_tokens
-from course_lib.trimming import append_all, high_low, sliding_window, trim
+from course_lib.trimming import append_all, high_low, rolling_summary, sliding_window, trim
 
 _EVERYWHERE = {
     "deadline": None,
@@ -201,7 +201,7 @@ class Setting:
     tools: list[dict[str, Any]] | None
     reserve: int
     pinned: tuple[int, ...]  # group numbers; `trim` only
-    window: int  # `sliding_window` only
+    window: int  # of groups: `sliding_window` and `rolling_summary` only
 
     @property
     def high(self) -> int:
@@ -228,6 +228,8 @@ class Setting:
             return append_all()
         if self.policy == "sliding_window":
             return sliding_window(self.window, self.summarize)
+        if self.policy == "rolling_summary":
+            return rolling_summary(self.window, 2, self.summarize)
         options = {"count": self.count, "tools": self.tools, "reserve": self.reserve}
         if self.policy == "high_low":
             return high_low(self.budget, *self.shares, self.summarize, **options)
@@ -235,6 +237,8 @@ class Setting:
         return lambda messages: trim(messages, self.budget, self.summarize, **options).messages
 
 
+WITHOUT_BUDGET = ("append_all", "sliding_window", "rolling_summary")
+WITH_BUDGET = ("high_low", "trim")
 SUMMARISERS = (None, facts, long_story, nothing, broken)
 
 
@@ -261,7 +265,7 @@ def managed(
     """A transcript and a policy. Most budgets lie between what must stay and all there is."""
     messages = draw(runs)
     policy = draw(st.sampled_from(policies))
-    counts = (count_tokens,) if policy == "sliding_window" else (count_tokens, size)
+    counts = (count_tokens,) if policy in WITHOUT_BUDGET else (count_tokens, size)
     count = draw(st.sampled_from(counts))
     setting = Setting(
         policy,

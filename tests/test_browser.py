@@ -98,7 +98,8 @@ def exercises(lab: Lab, exercise_tab: NotebookPage) -> NotebookPage:
 
 def assert_shows(explorer: ExplorerView, state: TrimState, before: TrimState | None) -> None:
     """The figures and the sentence in the page are those of this state."""
-    figures = [f"{item.value} {item.caption}" for item in SCENE.readouts(state, before)]
+    items = SCENE.readouts(state, before)
+    figures = [" ".join(filter(None, (i.value, i.change, i.caption))) for i in items]
     expect(explorer.readouts).to_contain_text(figures, use_inner_text=True)
     expect(explorer.sentence).to_have_text(SCENE.sentence(state))
 

@@ -257,6 +257,14 @@ def test_of_a_long_log_only_the_lines_that_stand_out_are_copied():
     assert parse_note(structured(messages)).facts == ("02:09 worker ERROR no answer after 300 s",)
 
 
+def test_the_first_line_of_several_is_a_title_and_stands_in_done_alone():
+    call = assistant(calls=[tool_call("c", "look_up")])
+    titled = parse_note(structured([call, tool_result("c", "Report E12\nAmount 48,000")]))
+    assert (titled.done, titled.facts) == (("look_up: Report E12",), ("Amount 48,000",))
+    alone = parse_note(structured([call, tool_result("c", "Code E12")]))
+    assert (alone.done, alone.facts) == (("look_up: Code E12",), ("Code E12",))
+
+
 def test_an_earlier_note_is_merged_and_not_summarised_again():
     earlier = user(f"{SUMMARY_MARK}\n{THE_DOCUMENTS}")
     both = parse_note(structured([earlier, *INVOICE[4:]]))

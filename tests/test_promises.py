@@ -33,6 +33,8 @@ from course_lib.trimming import mask_results, shrink_newest, trim
 from tests.strategies import (
     SUMMARISERS,
     TOOLS,
+    WITH_BUDGET,
+    WITHOUT_BUDGET,
     broken,
     facts,
     long_story,
@@ -43,9 +45,8 @@ from tests.strategies import (
     valid_transcripts,
 )
 
-POLICIES = ("append_all", "sliding_window", "high_low", "trim")
+POLICIES = (*WITHOUT_BUDGET, *WITH_BUDGET)
 DROPPING = POLICIES[1:]
-WITH_BUDGET = ("high_low", "trim")
 WORKING = (None, facts, long_story)  # the summarisers that don't fail
 
 

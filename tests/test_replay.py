@@ -11,6 +11,7 @@ from course_lib.messages import (
     SUMMARY_MARK,
     BadMessage,
     BudgetTooSmall,
+    CourseError,
     assistant,
     is_summary,
     system,
@@ -22,7 +23,7 @@ from course_lib.replay import replay
 from course_lib.samples import incident, long_incident
 from course_lib.summaries import facts_only
 from course_lib.tokens import count_tokens
-from course_lib.trimming import append_all, high_low, mask_results, sliding_window
+from course_lib.trimming import append_all, high_low, mask_results, sliding_window, trim
 from tests.strategies import TOOLS
 
 
@@ -108,6 +109,13 @@ def test_tools_are_read_on_each_call_and_cached_in_front():
     assert [row.cached for row in rows] == [0, 0, 400, 600]
     rows = played(RUN, append_all(), tools=TOOLS, block=10)
     assert [row.cached for row in rows] == [0, 0, 450, 650]
+
+
+def test_the_prefix_is_counted_to_the_token():
+    rows = played(RUN, append_all(), block=1, minimum=0)
+    assert [row.cached for row in rows] == [0, 200, 400, 600]
+    rows = played(RUN, append_all(), block=1, minimum=0, tools=TOOLS)
+    assert [row.cached for row in rows] == [0, 250, 450, 650]
 
 
 def test_a_run_adds_up_its_rows():
@@ -196,6 +204,19 @@ def test_a_row_keeps_what_was_sent_when_a_policy_reuses_its_list():
 
 def test_a_policy_may_return_a_tuple():
     assert columns(played(RUN, tuple)) == columns(played(RUN, append_all()))
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        pytest.param(lambda messages: None, "NoneType", id="no return"),
+        pytest.param(lambda messages: "hello", "str", id="text"),
+        pytest.param(lambda messages: trim(messages, 1000), "messages", id="all of a trim"),
+    ],
+)
+def test_a_policy_that_returns_no_list_is_said_in_words(policy, words):
+    with pytest.raises(CourseError, match=f"a policy returns a list of messages.*{words}"):
+        replay(RUN, policy)
 
 
 def test_the_transcript_is_not_changed():

@@ -212,8 +212,14 @@ def test_a_call_costs_its_id_its_name_and_its_arguments():
 
 
 def test_arguments_that_are_not_text_are_counted_as_json():
-    as_dict = {**CALL, "arguments": {"hour": "02:00"}}
-    assert count_tokens(assistant(calls=[as_dict])) == count_tokens(assistant(calls=[CALL]))
+    as_dict = {**CALL, "arguments": {"by": "Malmö"}}
+    as_text = {**CALL, "arguments": '{"by": "Malmö"}'}
+    assert count_tokens(assistant(calls=[as_dict])) == count_tokens(assistant(calls=[as_text]))
+
+
+def test_what_a_call_does_not_say_costs_nothing():
+    silent = count_tokens(assistant())
+    assert count_tokens(assistant(calls=[{"name": "stop"}])) == silent + count_text("stop")
 
 
 def test_a_result_costs_its_id_too():
@@ -281,6 +287,16 @@ def test_a_single_broken_message_has_no_index():
 def test_hard_texts_are_counted(hard):
     assert count_text(hard) > 0
     assert count_tokens(user([hard])) == count_tokens(user("")) + count_text(hard)
+
+
+@pytest.mark.parametrize("text", ["02:04 batch written\n" * 30_000, "a\n\n\n" * 90_000])
+def test_a_long_text_is_counted_to_the_token(o200k, text):
+    assert count_text(text) == len(o200k.encode_ordinary(text))
+
+
+def test_a_long_text_on_one_line_is_counted_almost_to_the_token(o200k):
+    line = "log line " * 100_000
+    assert count_text(line) == pytest.approx(len(o200k.encode_ordinary(line)), rel=1e-4)
 
 
 def test_the_text_of_a_special_token_is_text():

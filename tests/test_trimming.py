@@ -28,6 +28,7 @@ from course_lib.trimming import (
     append_all,
     high_low,
     mask_results,
+    rolling_summary,
     shorten,
     shrink_newest,
     sliding_window,
@@ -47,6 +48,7 @@ def lengths(messages):
     return sum(len(text_of(m)) for m in messages)
 
 
+ROWS = "row " * 100
 HEAD = [system("You are an investigator."), user("Which hour failed?")]
 
 
@@ -641,6 +643,57 @@ def test_a_window_can_leave_a_note():
     assert out == [*HEAD, summary("seven lines"), *messages[-2:]]
 
 
+@pytest.mark.parametrize(("every", "ratio"), [(0, 10), (-1, 10), (10, 0.5), (10, 0)])
+def test_a_rolling_summary_of_nothing_is_refused(every, ratio):
+    with pytest.raises(CourseError, match="at least 1"):
+        rolling_summary(every, ratio)
+
+
+def long_run_of(groups):
+    return [*HEAD, *(assistant(f"{i}: {ROWS}") for i in range(groups))]
+
+
+@pytest.mark.parametrize(("groups", "left"), [(3, 3), (4, 1), (7, 1)])
+def test_a_rolling_summary_waits_for_enough_groups_and_leaves_the_newest(groups, left):
+    messages = long_run_of(groups)
+    out = rolling_summary(3, 10, says("rows"))(messages)
+    assert same(out[-left:], messages[-left:])
+    assert out[2:-left] == ([] if left == groups else [summary("rows")])
+
+
+@pytest.mark.parametrize("ratio", [2, 10])
+@pytest.mark.parametrize("summarize", [None, says("row " * 5000), says("02:04 batch " * 20)])
+def test_a_rolling_summary_is_no_bigger_than_its_ratio_allows(ratio, summarize):
+    messages = long_run_of(11)
+    out = rolling_summary(10, ratio, summarize)(messages)
+    replaced = count_tokens(messages[2:-1]) - count_tokens([])
+    assert is_summary(out[2])
+    assert count_tokens(text_of(out[2]).removeprefix(SUMMARY_MARK)) * ratio <= replaced
+
+
+def test_a_rolling_summary_begins_each_message_if_no_summariser_is_named():
+    note = text_of(rolling_summary(2, 3)(long_run_of(3))[2])
+    assert note.splitlines()[0].startswith(f"{SUMMARY_MARK} 0: row row")
+    assert note.splitlines()[1].startswith("1: row")
+
+
+def test_a_rolling_summary_with_no_room_for_words_is_not_committed():
+    out = rolling_summary(2, 50)(long_run_of(3))
+    assert not any(map(is_summary, out))
+
+
+def test_a_rolling_summary_folds_the_one_before_in():
+    once = rolling_summary(2, 10, says("one"))(long_run_of(3))
+    twice = rolling_summary(2, 10, says("two"))([*once, *long_run_of(4)[2:]])
+    assert twice[2] == summary("one\ntwo")
+
+
+@pytest.mark.parametrize("text", ["", None])
+def test_a_rolling_summary_that_fails_leaves_the_messages(text):
+    messages = long_run_of(5)
+    assert same(rolling_summary(2, 10, says(text))(messages), messages)
+
+
 @pytest.mark.parametrize(
     "shares", [(0.5, 0.8), (1.1, 0.5), (0.8, 0), (0.8, -0.1), (80, 50), (-0.8, -0.9)]
 )
@@ -692,9 +745,6 @@ def test_low_water_makes_trims_rare():
 
 
 # ---- masking --------------------------------------------------------------------------------
-
-
-ROWS = "row " * 100
 
 
 def looked(n):

@@ -396,7 +396,8 @@ def _forgiving(policy: Policy, troubles: list[str]) -> Policy:
         try:
             return policy(messages)
         except BudgetTooSmall as error:
-            troubles.append(f"Too small: {error}")
+            what = f"what must stay needs {error.floor:,} tokens"
+            troubles.append(f"The budget is too small: {what}, so everything is sent.")
             return list(messages)
 
     return forgiving
