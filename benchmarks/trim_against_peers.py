@@ -13,9 +13,10 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from benchmarks.measure import fresh, interleaved, table, times, tokenise
+from benchmarks.measure import Measured, Ready, fresh, interleaved, table, timed, times, tokenise
 from benchmarks.peers import CONTENDERS, OURS, PEERS, Contender, prepare_tiktoken
 from benchmarks.transcripts import transcript
 from course_lib import count_tokens, validate
@@ -42,18 +43,25 @@ class Verdict(NamedTuple):
         """Nothing to complain about."""
         return self.valid and self.head and self.share <= 1
 
+    def words(self) -> list[str]:
+        """As cells of a table."""
+        over = "over: " if self.share > 1 else ""
+        yes_no = ["yes" if fact else "no" for fact in (self.valid, self.head)]
+        return [*yes_no, f"{over}{self.share:.1%}"]
+
 
 def main() -> int:
     """Measure and print; 1 if our own trim is wrong."""
     prepare_tiktoken()
     contenders = installed()
-    last: dict[str, float] = {}
+    slowness: dict[str, float] = {}  # seconds for each square of a message
     for length in LENGTHS:
         messages = transcript(length)
         tokens = count_tokens(messages)
         for budget in (BUDGET, tokens // 2):
             print(f"\n{length:,} messages, {tokens:,} tokens, to {budget:,}:")
-            if not compare(contenders, messages, budget, last):
+            if not compare(contenders, messages, budget, slowness):
+                print(f"{OURS} went wrong here: see its row", file=sys.stderr)
                 return 1
     return 0
 
@@ -75,48 +83,57 @@ def compare(
     contenders: Mapping[str, Contender],
     messages: list[Message],
     budget: int,
-    last: dict[str, float],
+    slowness: dict[str, float],
 ) -> bool:
-    """Print the table of one trim. False if our own result is no good. Updates `last`, the times."""
-    quick = {n: c for n, c in contenders.items() if is_quick(n, len(messages), budget, last)}
-    kept = CONTENDERS[OURS]().trim(messages, budget)
-    measured = interleaved(
-        {
-            KEPT_FLOOR: lambda: partial(tokenise, kept),
-            ALL_FLOOR: lambda: partial(tokenise, messages),
-        }
-        | {name: partial(_ready, contender, messages, budget) for name, contender in quick.items()}
-    )
-    floor = measured[KEPT_FLOOR].seconds
-    verdicts, rows = {}, []
-    for name in [KEPT_FLOOR, ALL_FLOOR, *contenders]:
-        if name not in measured:
-            rows.append([name, f"over {PATIENCE} s", "", "", ""])
-            continue
-        words = ["", "", ""]
-        if name in contenders:
-            back = contenders[name].back(measured[name].result)
-            verdicts[name] = judge(back, messages, budget)
-            words = _in_words(verdicts[name])
-        rows.append([name, times(measured[name].seconds / floor), *words])
-    print(table(("", "time", "valid", "head kept", "of budget"), rows))
-    print(f"(time 1 is {floor * 1000:.1f} ms here)")
-    last.update({name: measured[name].seconds / len(messages) ** SLOWEST_GROWTH for name in quick})
-    if not verdicts[OURS].good:
-        print(f"{OURS} is wrong: {verdicts[OURS]}", file=sys.stderr)
+    """Print the table of one trim. False if our own result is no good. Adds to `slowness`."""
+    square = len(messages) ** SLOWEST_GROWTH
+    doubtful = {n for n in contenders if slowness.get(n, 0) * square > PATIENCE / 2}
+    kept = {id(message) for message in contenders[OURS].trim(messages, budget)}
+    places = [i for i, message in enumerate(messages) if id(message) in kept]
+    ready: dict[str, Ready] = {
+        KEPT_FLOOR: lambda: partial(tokenise, at_places(fresh(messages), places)),
+        ALL_FLOOR: lambda: partial(tokenise, fresh(messages)),
+    }
+    for name, contender in contenders.items():
+        if name not in doubtful:
+            ready[name] = partial(_ready, contender, messages, budget)
+    measured = interleaved(ready)
+    for name in contenders.keys() & measured.keys():
+        seconds, result = measured[name]
+        measured[name] = Measured(seconds, contenders[name].back(result))
+    for name in doubtful:
+        if (in_time := tried_out(name, len(messages), budget)) is not None:
+            measured[name] = in_time
+    for name in contenders.keys() & measured.keys():
+        slowness[name] = max(slowness.get(name, 0), measured[name].seconds / square)
+    verdicts = {n: judge(measured[n].result, messages, budget) for n in contenders if n in measured}
+    print_table(contenders, measured, verdicts)
     return verdicts[OURS].good
+
+
+def print_table(
+    contenders: Mapping[str, Contender],
+    measured: Mapping[str, Measured],
+    verdicts: Mapping[str, Verdict],
+) -> None:
+    """A row for each floor and each contender, as multiples of the first floor."""
+    floor = measured[KEPT_FLOOR].seconds
+    rows = []
+    for name in [KEPT_FLOOR, ALL_FLOOR, *contenders]:
+        ratio = times(measured[name].seconds / floor) if name in measured else f"over {PATIENCE} s"
+        words = verdicts[name].words() if name in verdicts else ["", "", ""]
+        rows.append([name, ratio, *words])
+    print(table(("", "time", "valid", "head kept", "of budget"), rows))
+    print(f"(time 1 is {floor * 1000:.1f} ms here)", flush=True)
 
 
 def _ready(contender: Contender, messages: list[Message], budget: int) -> partial[Any]:
     return partial(contender.trim, contender.into(fresh(messages)), budget)
 
 
-def _in_words(verdict: Verdict) -> list[str]:
-    yes_no = ["yes" if fact else "no" for fact in (verdict.valid, verdict.head)]
-    return [*yes_no, f"{'over: ' if verdict.share > 1 else ''}{verdict.share:.1%}"]
-
-
-# ---- what came back -------------------------------------------------------------------------
+def at_places(messages: list[Message], places: list[int]) -> list[Message]:
+    """The messages at these indices."""
+    return [messages[i] for i in places]
 
 
 def judge(kept: list[Message], messages: list[Message], budget: int) -> Verdict:
@@ -126,31 +143,30 @@ def judge(kept: list[Message], messages: list[Message], budget: int) -> Verdict:
     return Verdict(not validate(kept), head, count_tokens(kept) / budget)
 
 
-# ---- the ones that take too long ------------------------------------------------------------
+# ---- the ones that may take too long --------------------------------------------------------
 
 
-def is_quick(name: str, length: int, budget: int, last: Mapping[str, float]) -> bool:
-    """Whether one trim ends in time. Tried out, in a process that can be stopped, if in doubt."""
-    if last.get(name, 0) * length**SLOWEST_GROWTH < PATIENCE / 2:
-        return True
+def tried_out(name: str, length: int, budget: int) -> Measured | None:
+    """One trim in a process that can be stopped, or None if it had to be."""
     context = multiprocessing.get_context("spawn")
-    ready = context.Event()
-    process = context.Process(target=_try_out, args=(name, length, budget, ready))
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_try_out, args=(name, length, budget, sender), daemon=True)
     process.start()
-    ready.wait()
-    process.join(PATIENCE)
-    if process.is_alive():
-        process.kill()
-        process.join()
-        return False
-    return process.exitcode == 0
+    sender.close()
+    receiver.recv()  # all is prepared
+    measured = receiver.recv() if receiver.poll(PATIENCE) else None
+    process.kill()
+    process.join()
+    return measured
 
 
-def _try_out(name: str, length: int, budget: int, ready: Any) -> None:
+def _try_out(name: str, length: int, budget: int, sender: Connection) -> None:
     prepare_tiktoken()
-    run = _ready(CONTENDERS[name](), transcript(length), budget)
-    ready.set()
-    run()
+    contender = CONTENDERS[name]()
+    run = _ready(contender, transcript(length), budget)
+    sender.send("ready")
+    seconds, result = timed(run)
+    sender.send(Measured(seconds, contender.back(result)))
 
 
 if __name__ == "__main__":

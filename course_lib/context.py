@@ -260,7 +260,7 @@ class Context:
         """A note of everything so far, saved in the store: `Context.resume` starts afresh from it.
 
         Pinned groups, open calls and a question without an answer go along whole; so does
-        everything recent if the summariser fails. This context stays as it is.
+        everything recent if there is no summary that fits. This context stays as it is.
         """
         parts = self._now.taken_apart(self.tools, self.reserve)
         groups = self._now.replaceable(parts)
@@ -269,7 +269,8 @@ class Context:
         if summary is None:
             return self._saved(self._now)
         recent = self._now.without(parts, groups)
-        return self._saved(self._now.changed(summary=summary, recent=recent))
+        fresh = self._now.changed(summary=summary, recent=recent)
+        return self._saved(fresh if fresh.size <= self.budget else self._now)
 
     @classmethod
     def resume(cls, store: Store, run: str = "main", **options: Any) -> Context:

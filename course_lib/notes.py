@@ -83,20 +83,7 @@ def parse_note(text: str) -> Note:
     A line that belongs to no section goes to `done`, and what is missing stays empty: nothing is
     lost. A section that comes twice is joined; of two next steps the last one counts.
     """
-    found: dict[str, list[str]] = {name: [] for name in _NAMES.values()}
-    section = "done"
-    for line in textwrap.dedent(text).strip().split("\n"):
-        if not line.strip(" `"):
-            continue
-        heading = _HEADING.match(line)
-        if heading:
-            section = _NAMES[heading["name"].casefold().replace("_", " ").rstrip("s")]
-            if section == "next_step":
-                found[section] = []
-            line = heading["rest"]
-        else:
-            line = _BULLET.sub("", line)
-        found[section].append(line)
+    found = sections(text)
     goals = [_CONSTRAINT.split(line) for line in found.pop("goal")]
     found["constraints"] += [rule for _, *rules in goals for rule in rules]
     return Note(
@@ -105,6 +92,21 @@ def parse_note(text: str) -> Note:
         left_out=bool(found.pop("left_out")),
         **found,
     )
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """The lines of a note by section, without headings and bullets."""
+    found: dict[str, list[str]] = {name: [] for name in _NAMES.values()}
+    section = "done"
+    for line in textwrap.dedent(text).strip().split("\n"):
+        heading = _HEADING.match(line)
+        if heading:
+            section = _NAMES[heading["name"].casefold().replace("_", " ").rstrip("s")]
+            if section == "next_step":
+                found[section] = []
+        if line.strip(" `"):
+            found[section].append(heading["rest"] if heading else _BULLET.sub("", line))
+    return found
 
 
 def merge(earlier: Note, later: Note) -> Note:

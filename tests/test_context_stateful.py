@@ -161,11 +161,8 @@ class Run(RuleBasedStateMachine):
     @rule()
     def start_afresh(self):
         before = self.context.messages()
-        try:
-            self.context.hand_off()
-            self.context = Context.resume(self.store, **self.options)
-        except BudgetTooSmall:
-            return
+        self.context.hand_off()
+        self.context = Context.resume(self.store, **self.options)
         assert len(self.context.messages()) <= len(before) + 1
         self.rewritten = True
 
