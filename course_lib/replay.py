@@ -9,7 +9,7 @@ from typing import Any
 from course_lib.caching import BLOCK, MINIMUM, cached_tokens, common_prefix
 from course_lib.messages import CourseError, Message, is_summary, role_of
 from course_lib.tokens import count_tokens
-from course_lib.trimming import Policy
+from course_lib.trimming import Policy, Trimmed
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ def _prompt_of(policy: Policy, given: list[Message]) -> list[Message]:
     prompt = policy(list(given))
     if not isinstance(prompt, list | tuple):
         raise CourseError(f"a policy returns a list of messages, not {type(prompt).__name__}")
+    if isinstance(prompt, Trimmed):
+        raise CourseError("a policy returns a list of messages: end it with trim(...).messages")
     return list(prompt)
 
 

@@ -185,7 +185,7 @@ class Parts:
 
     def growth(self, note: Message) -> int:
         """What the note adds, less the summaries that it replaces."""
-        return self.count([note]) - self.count([self.messages[i] for i in self.summaries])
+        return self.count([note]) - self.count([]) - self.cost(self.summaries)
 
     def without(self, cut: int, note: Message | None = None) -> Trimmed:
         """The messages without the groups before the cut, with the note behind the head."""
@@ -308,7 +308,8 @@ def rolling_summary(every: int, ratio: float = 10, summarize: Summarize | None =
 
         def note(dropped: list[Message]) -> str:
             text = summarize(dropped) if summarize else first_words(dropped, ratio)
-            return text_of(shorten(user(text), room)) if isinstance(text, str) else ""
+            short = shorten(user(text), room) if isinstance(text, str) else user("")
+            return text_of(short) if count_tokens(short) <= room else ""
 
         return summarise_before(cut, parts, NO_LIMIT, NO_LIMIT, note).messages
 

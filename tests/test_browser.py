@@ -362,7 +362,11 @@ def test_a_prediction_is_made_by_keyboard_and_answered_by_its_own_sentence(
 
 def poor_contrasts(root: Locator) -> list[tuple[str, float]]:
     """Texts with a contrast under 4.5, and signs (✓, ✕, ★) with one under 3, as WCAG 2 asks."""
-    found = root.evaluate(CONTRASTS)
+    for _ in range(50):  # a change of theme takes a moment to be drawn
+        found = root.evaluate(CONTRASTS)
+        if len(found) > 5:
+            break
+        time.sleep(0.2)
     assert len(found) > 5
     return [
         (text, round(ratio, 2))

@@ -456,8 +456,10 @@ def test_an_endless_function_ends(
         verdict = found[0]
     else:
         verdict = check("double", function)
-    # In processor time, because the machine may be busy with other things.
-    assert time.process_time() - start[1] < LIMIT + 2 and time.monotonic() - start[0] < 30
+    # In processor time, because the machine may be busy with other things. A recursion that
+    # catches its own end and begins again, at every level, takes longer to be led out of.
+    patience = 15 if body == ENDLESS["recursion"] else 2
+    assert time.process_time() - start[1] < LIMIT + patience and time.monotonic() - start[0] < 60
     assert f"still running after {LIMIT:g} seconds in line" in verdict.message, verdict.message
     after = sys.gettrace(), sys.getprofile(), sys.getrecursionlimit(), sys.stdout, time.sleep
     assert after == before

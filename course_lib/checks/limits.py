@@ -62,6 +62,8 @@ class TimeLimit:
         """What `work()` returns; raises what it raises, and TimeUp where the time runs out."""
         self._start = time.monotonic(), time.process_time()
         alarm = (_Signal if _signals_work() else _Watcher)(self._seconds, self.strike)
+        # At the bottom of a recursion there is no room to say anything about a swallowed TimeUp.
+        unraisable, sys.unraisablehook = sys.unraisablehook, _say_nothing
         alarm.start()
         try:
             return self._enter(work)
@@ -73,6 +75,7 @@ class TimeLimit:
                     self._close()
                 except TimeUp:  # noqa: SIM105, S110
                     pass
+            sys.unraisablehook = unraisable
 
     def strike(self, frame: FrameType | None) -> type[TimeUp] | None:
         """The error to raise in this frame, or None where it isn't `work` that runs there."""
@@ -136,6 +139,10 @@ class TimeLimit:
 
     def _again(self, frame: FrameType, event: str, argument: Any) -> None:
         self.arm(frame)
+
+
+def _say_nothing(_: object) -> None:
+    pass
 
 
 def _signals_work() -> bool:
