@@ -39,6 +39,14 @@ from course_lib.trimming import (
 
 # Names whose modules need Jupyter or matplotlib, or are rarely needed: loaded at first use.
 _LATER = {
+    "Context": "course_lib.context",
+    "Conversation": "course_lib.conversation",
+    "Store": "course_lib.store",
+    "audit": "course_lib.audits",
+    "exact_values": "course_lib.values",
+    "finalize_turn": "course_lib.conversation",
+    "find_repeats": "course_lib.conversation",
+    "repair": "course_lib.providers",
     "explore_trim": "course_lib.views.explore_trim",
     "plot_cache": "course_lib.views.figures",
     "show": "course_lib.views.show",
