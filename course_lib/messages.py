@@ -223,36 +223,42 @@ def _group(messages: Sequence[Message], strict: bool) -> Grouping:
     head: list[int] = []
     starts: list[int] = []
     strays: dict[int, int] = {}
-    waiting: dict[str | None, list[int]] = {}  # open calls by id: the groups they stand in
+    waiting: dict[str, int] = {}  # open calls by id: the newest group that has one
+    again: dict[str, list[int]] = {}  # the groups before it, where an id is used again
+    nameless: list[int] = []  # the groups of open calls without an id, in order
     given_up: set[int] = set()
-    leading, has_task, previous = True, False, None
+    leading, has_task, previous, at = True, False, None, HEAD
     for i, message in enumerate(messages):
         role = message["role"]
         if role == "tool":
+            # The nearest call with that id; where ids are missing, the first in order.
             id = message.get("tool_call_id")
-            queue = waiting.get(id)
-            if queue is None:
+            owner = nameless.pop(0) if id is None and nameless else waiting.pop(id, None)
+            if owner is None:
                 _check_orphan(id, i, strict)
                 starts.append(i)
-            else:
-                # The nearest call with that id; where ids are missing, the first in order.
-                at = queue.pop() if id is not None else queue.pop(0)
-                if at != len(starts) - 1:
-                    strays[i] = at
-                if not queue:
-                    del waiting[id]
+                at += 1
+            elif owner != at:
+                strays[i] = owner
+            if id in again:
+                waiting[id] = again[id].pop()
+                if not again[id]:
+                    del again[id]
         elif role == "assistant":
-            calls = message.get("tool_calls") or ()
-            if None in waiting and previous != "assistant":
+            if nameless and previous != "assistant":
                 # Calls without an id are answered in order; these never were.
-                given_up.update(waiting.pop(None))
-            for call in calls:
-                id = call.get("id")
-                if id in waiting:
-                    waiting[id].append(len(starts))
-                else:
-                    waiting[id] = [len(starts)]
+                given_up.update(nameless)
+                nameless = []
             starts.append(i)
+            at += 1
+            for call in message.get("tool_calls") or ():
+                id = call.get("id")
+                if id is None:
+                    nameless.append(at)
+                    continue
+                if id in waiting:
+                    again.setdefault(id, []).append(waiting[id])
+                waiting[id] = at
         elif leading and role in SYSTEM_ROLES:
             head.append(i)
             continue
@@ -264,9 +270,10 @@ def _group(messages: Sequence[Message], strict: bool) -> Grouping:
         else:
             role_of(message, i)
             starts.append(i)
+            at += 1
         leading, previous = False, role
-    still_open = {at for queue in waiting.values() for at in queue}
-    return Grouping(head, starts, strays, still_open | given_up, len(messages))
+    still_open = {*waiting.values(), *nameless, *given_up}.union(*again.values())
+    return Grouping(head, starts, strays, still_open, len(messages))
 
 
 def _check_orphan(id: str | None, index: int, strict: bool) -> None:

@@ -67,17 +67,16 @@ def replay(
     sizes: dict[int, int] = {}  # by identity: the transcript and the rows keep messages alive
 
     def total(prompt: Sequence[Message]) -> int:
-        for m in prompt:
-            if id(m) not in sizes:
-                sizes[id(m)] = count([m]) - count([])
-        return fixed + sum(sizes[id(m)] for m in prompt)
+        for m in [m for m in prompt if id(m) not in sizes]:
+            sizes[id(m)] = count([m]) - count([])
+        return fixed + sum(map(sizes.__getitem__, map(id, prompt)))
 
     for new in _new_before_each_call(messages):
         given = before + new
         prompt = _prompt_of(policy, given)
         prefix = prompt[: common_prefix(before, prompt)]
         shared = total(prefix) - count([]) if prefix else 0
-        kept = len(prompt) - sum(is_summary(m) for m in prompt)
+        kept = len(prompt) - sum(m["role"] == "user" and is_summary(m) for m in prompt)
         row = Row(
             call=len(rows) + 1,
             read=total(prompt),

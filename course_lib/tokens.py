@@ -30,6 +30,8 @@ ENUM_START = -3  # `enum_init`, a parameter with a list of allowed values
 ENUM_ITEM = 3  # `enum_item`, each allowed value
 TOOLS_END = 12  # `func_end`, once after all functions
 
+NOT_PLAIN = OWN_KEYS | {"name"}  # keys whose text costs nothing, or one more
+
 TOKENS_PER_IMAGE = 85  # OpenAI's image guide: a picture at low detail in gpt-4o
 
 LONGEST_PIECE = 100_000  # characters
@@ -65,6 +67,8 @@ def count_tokens(
 @lru_cache(maxsize=2**15)
 def count_text(text: str) -> int:
     """Tokens of a text. The count is remembered, so that a run counts each text once."""
+    if len(text) <= LONGEST_PIECE:
+        return len(encoding().encode_ordinary(text))
     return sum(len(encoding().encode_ordinary(piece)) for piece in _pieces(text))
 
 
@@ -128,9 +132,10 @@ def cost_of(
     def cost(indices: Iterable[int]) -> int:
         total = 0
         for i in indices:
-            if i not in known:
-                known[i] = count_one(i)
-            total += known[i]
+            tokens = known.get(i)
+            if tokens is None:
+                tokens = known[i] = count_one(i)
+            total += tokens
         return total
 
     return cost
@@ -138,8 +143,14 @@ def cost_of(
 
 def _message_tokens(message: Message, index: int | None = None) -> int:
     role_of(message, index)
+    total = TOKENS_PER_MESSAGE
     try:
-        return TOKENS_PER_MESSAGE + sum(_field_tokens(*field) for field in message.items())
+        for key, value in message.items():
+            if type(value) is str and key not in NOT_PLAIN:
+                total += count_text(value)
+            else:
+                total += _field_tokens(key, value)
+        return total
     except (AttributeError, TypeError):
         check_shape(message, index)  # says what is wrong with it
         raise
@@ -153,7 +164,7 @@ def _field_tokens(key: str, value: Any) -> int:
     if key == "content":
         return _parts_tokens(value)
     if key == "tool_calls":
-        return sum(_call_tokens(call) for call in value)
+        return sum(map(_call_tokens, value))
     return count_text(_as_json(value))
 
 
@@ -174,8 +185,11 @@ def _parts_tokens(parts: Any) -> int:
 def _call_tokens(call: dict[str, Any]) -> int:
     """Id, name and arguments. No recipe is published for calls: this counts each text in them."""
     inner = call.get("function") or call
-    texts = (call.get("id"), inner.get("name"), inner.get("arguments"))
-    return sum(count_text(t if isinstance(t, str) else _as_json(t)) for t in texts if t is not None)
+    total = 0
+    for text in (call.get("id"), inner.get("name"), inner.get("arguments")):
+        if text is not None:
+            total += count_text(text if isinstance(text, str) else _as_json(text))
+    return total
 
 
 def _tool_tokens(tool: dict[str, Any], index: int) -> int:

@@ -72,9 +72,11 @@ def trim(
     parts = take_apart(messages, count, pinned, tools, reserve)
     if parts.floor > budget:
         raise BudgetTooSmall(budget, parts.sizes)
-    if parts.cut_for(high) == 0:
+    cut = parts.cut_for(high)
+    if cut == 0:
         return Trimmed(list(messages), 0)
-    cut = parts.cut_for(low)
+    if low < high:
+        cut = parts.cut_for(low)
     if summarize is None:
         return parts.without(cut)
     return summarise_before(cut, parts, low, budget, summarize)
@@ -235,10 +237,10 @@ def reasons_to_stay(
 ) -> dict[int, str]:
     """For each group that must stay, by its number, why."""
     reasons = dict.fromkeys(grouping.open, "open calls")
-    for i, message in enumerate(messages):
-        if "pinned" in message and message["pinned"]:
+    for i in [i for i, m in enumerate(messages) if m["role"] == "user" or "pinned" in m]:
+        if messages[i].get("pinned"):
             reasons[grouping.group_of(i)] = "pinned groups"
-        elif message["role"] == "user" and is_summary(message):
+        elif is_summary(messages[i]):
             reasons[grouping.group_of(i)] = "the summary"
     reasons |= dict.fromkeys(checked_pins(pinned, len(grouping)), "pinned groups")
     reasons |= dict.fromkeys(newest_groups(grouping), "the newest group")
@@ -341,7 +343,7 @@ def mask_results(keep: int = 3) -> Policy:
         masked = list(messages)
         for i in results[: max(0, len(results) - keep)]:
             at = grouping.group_of(i)
-            if at not in stay:
+            if at not in stay and not text_of(messages[i]).endswith(LEFT_OUT):
                 group = [messages[n] for n in grouping.group(at)]
                 masked[i] = breadcrumb(messages[i], answered_call(group, messages[i]))
         return masked
@@ -358,7 +360,7 @@ def breadcrumb(result: Message, call: Call | None) -> Message:
     what = f"{call.name} {call.arguments}" if call else "a tool"
     masked = {**result, "content": f"[result of {what}, {len(text):,} characters, {LEFT_OUT}"}
     is_smaller = count_tokens(masked) < count_tokens(result)
-    return masked if is_smaller and not text.endswith(LEFT_OUT) else result
+    return masked if is_smaller else result
 
 
 def answered_call(group: list[Message], result: Message) -> Call | None:
