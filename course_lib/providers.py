@@ -32,6 +32,7 @@ from course_lib.messages import (
 NO_RESULT = "[no result: the run stopped before this call was answered]"
 NO_TEXT = "[empty]"
 NO_TASK = "[the conversation starts here]"
+NOT_THE_MODELS = "only an assistant message has calls"
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,16 @@ def _shape_problems(messages: Sequence[Message], rules: Rules) -> Iterator[Probl
             continue
         role = message["role"]
         yield from _content_problems(i, message, rules)
-        if role in SYSTEM_ROLES:
-            if started and rules.system_leads:
-                yield Problem(i, "role", "a system message may only stand at the start")
-            continue
-        if not started and rules.user_first and role != "user":
-            yield Problem(i, "role", f"the first message must be the user's, not the {role}'s")
-        started = True
+        if role not in SYSTEM_ROLES:
+            if not started and rules.user_first and role != "user":
+                yield Problem(i, "role", f"the first message must be the user's, not the {role}'s")
+            started = True
+        elif started and rules.system_leads:
+            yield Problem(i, "role", "a system message may only stand at the start")
         if role == "assistant":
             yield from _call_problems(i, message, rules, ids)
+        elif message.get("tool_calls"):
+            yield Problem(i, "tool_calls", NOT_THE_MODELS)
 
 
 def _content_problems(i: int, message: Message, rules: Rules) -> Iterator[Problem]:
@@ -221,13 +223,23 @@ def _is_readable(i: int, message: Any, notes: list[str]) -> bool:
 
 def _readable(message: Message, notes: list[str]) -> Message:
     """The message, or a copy without the fields that can't be read."""
-    while (bad := _shape_of(message)) is not None or message.get("tool_calls") == []:
-        field = bad.field if bad else "tool_calls"
-        notes.append(f"a `{field}` was left out: {bad.problem if bad else 'it had no calls'}")
-        text = "" if field != "content" else json.dumps(message["content"], default=str)
-        message = {key: value for key, value in message.items() if key != field}
-        message = {**message, "content": text} if field == "content" else message
+    while (bad := _shape_of(message)) is not None:
+        notes.append(f"a `{bad.field}` was left out: {bad.problem}")
+        if bad.field == "content":
+            message = {**message, "content": json.dumps(message["content"], default=str)}
+        else:
+            message = _without(bad.field, message)
+    if message.get("tool_calls") == []:
+        notes.append("a `tool_calls` was left out: it had no calls")
+        message = _without("tool_calls", message)
+    elif message.get("tool_calls") and message["role"] != "assistant":
+        notes.append(f"a `tool_calls` was left out: {NOT_THE_MODELS}")
+        message = _without("tool_calls", message)
     return message
+
+
+def _without(field: str, message: Message) -> Message:
+    return {key: value for key, value in message.items() if key != field}
 
 
 def _with_leading_system(messages: list[Message], rules: Rules, notes: list[str]) -> list[Message]:
@@ -250,7 +262,8 @@ def _whole_groups(messages: list[Message], notes: list[str]) -> Iterator[list[Me
             notes.append(f"a result for {id!r} was left out: no earlier call is open for it")
             continue
         if group[-1] != group[0] + len(group) - 1:
-            notes.append("results were moved behind the call that they answer")
+            ids = ", ".join(repr(call.id) for call in calls_of(first))
+            notes.append(f"the results for {ids} were moved behind their call")
         yield [messages[i] for i in group]
 
 

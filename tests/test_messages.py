@@ -430,6 +430,11 @@ def call(**changes):
             [ASK, {**HI, "tool_calls": []}], [(1, "tool_calls")], id="an empty list of calls"
         ),
         pytest.param(
+            [{**system("Be brief."), "tool_calls": [{"id": "a"}]}, ASK],
+            [(0, "tool_calls")],
+            id="calls of the system",
+        ),
+        pytest.param(
             [found("a"), {"role": "robot", "content": ""}, asks("b")],
             [(0, "tool_call_id"), (1, "role"), (2, "tool_calls")],
             id="in order of the messages",
