@@ -50,8 +50,9 @@ _QUOTED = (
     rf"«[^«»\n]{{1,{QUOTE_LIMIT}}}»",
 )
 
-# The kinds, tried in this order. Each repeat is possessive (`++`) or has a limit, and `word` takes
-# whole words that nothing else wants: no text can make the search go back over itself.
+# The kinds, tried in this order. Each repeat is possessive (`++`), atomic (`(?>…)`) or has a limit,
+# and `word` takes whole words that nothing else wants: no text can make the search go back over
+# itself. Groups are atomic, because Python before 3.11.5 goes wrong on a possessive group.
 KINDS = {
     "plain": rf"{_START}[a-z]++(?=[\s,;)]|[.:]\s|$)",  # most words: out of the way, first
     "key": r'"[^"\n]{1,60}"(?=\s{0,3}:)',
@@ -66,13 +67,13 @@ KINDS = {
     "file": rf"(?<![{_W}./-])(?:\w[\w-]{{0,59}}+\.){{1,5}}(?:{_FILE})(?::\d{{1,6}}){{0,2}}"
     rf"(?![{_W}/])",
     "path": rf"(?<![{_W}<])(?:[A-Za-z]:\\[^\s\"'<>|:*?]{{1,200}}"
-    r"|(?:[\w.@][\w.@+-]{0,99}+|~)?(?:/[\w.@%+~-]{1,100})++/?)(?::\d{1,6}){0,2}",
+    r"|(?:[\w.@][\w.@+-]{0,99}+|~)?(?>(?:/[\w.@%+~-]{1,100})+)/?)(?::\d{1,6}){0,2}",
     "escape": r'\\[nrt"]',
     "figure": rf"{_START}(?:#|[£€$¥₹]|(?:{_CURRENCY}) ?)?[-−+±]?"
-    r"\d++(?:[.,'’_]\d++|[\u00a0\u202f]\d{3}(?!\d))*+"
+    r"\d++(?>(?:[.,'’_]\d++|[\u00a0\u202f]\d{3}(?!\d))*)"
     rf"(?:[\s-]?(?:{_UNIT}){_END})?(?![{_W}]|-[A-Z])",
     "code": rf"(?<![{_W}-])(?<![A-Z][A-Z] )[A-Z]{{3,6}}(?![{_W}:-])(?! [A-Z]{{2}})",
-    "word": rf"[{_W}]++(?:[-.][{_W}]++)*+(?:\(\))?",
+    "word": rf"[{_W}]++(?>(?:[-.][{_W}]++)*)(?:\(\))?",
 }
 # Capitals that name no thing of the run: levels of a log, formats, and words that are shouted.
 _NOT_CODES = (

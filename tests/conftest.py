@@ -1,12 +1,19 @@
-"""What the tests share: a browser, where this machine has one."""
+"""What the tests share: a JupyterLab and a browser, where this machine has one."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+    from tests.lab_page import Lab
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 USUAL_PLACES = (
@@ -35,3 +42,27 @@ def chromium() -> str:
         reason = "no Chromium or Chrome was found on this machine"
         (pytest.fail if os.environ.get("COURSE_BROWSER") == "required" else pytest.skip)(reason)
     return found
+
+
+@pytest.fixture(scope="session")
+def lab(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab on a copy of the course."""
+    from tests.lab_page import running_lab
+
+    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """A Chromium without a window."""
+    from tests.lab_page import running_browser
+
+    with running_browser(chromium) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> BrowserContext:
+    """A browser that has never been here; its cache serves all tests."""
+    return browser.new_context(viewport={"width": 1360, "height": 1000})

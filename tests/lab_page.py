@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ COURSE = ("course_lib", "notebooks", "exercises", "solutions", "pyproject.toml",
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "progress.json")
 PATIENCE = 60_000  # ms; a first start on two busy cores takes a few seconds
 CELL = ".jp-Notebook-cell"
+THEMES = ("JupyterLab Light", "JupyterLab Dark")
+JUMP = 2  # px that nobody sees
 FAR = 80  # presses of Tab; an explorer has some fifty controls
 
 OPENED = """path => {
@@ -366,3 +369,28 @@ class ExplorerView:
     def frames(self) -> list[list[float]]:
         """Left, top, width and height in pixels of all parts, relative to the whole."""
         return self.box.evaluate(FRAMES)
+
+    def has_moved(self, first: list[list[float]]) -> bool:
+        """True if a part stands elsewhere than in `first`, or is another size, once all is drawn."""
+        self.notebook.settle()
+        now = self.frames()
+        return len(now) != len(first) or any(
+            abs(a - b) > JUMP
+            for was, frame in zip(first, now, strict=True)
+            for a, b in zip(was, frame, strict=True)
+        )
+
+
+def poor_contrasts(root: Locator) -> list[tuple[str, float]]:
+    """Texts with a contrast under 4.5, and signs (✓, ✕, ★) with one under 3, as WCAG 2 asks."""
+    for _ in range(50):  # a change of theme takes a moment to be drawn
+        found = root.evaluate(CONTRASTS)
+        if len(found) > 5:
+            break
+        time.sleep(0.2)
+    assert len(found) > 5
+    return [
+        (text, round(ratio, 2))
+        for text, ratio in found
+        if ratio < (4.5 if any(map(str.isalnum, text)) else 3)
+    ]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, expect
+from playwright.sync_api import BrowserContext, Locator, expect
 
 from course_lib import long_incident
 from course_lib.checks.exercises import all_exercises, find_exercise, find_question
 from course_lib.views.trim_presets import first_state, presets
 from course_lib.views.trim_scene import POLICIES, TrimScene, TrimState, find_findings
-from tests.lab_page import CONTRASTS, ExplorerView, Lab, NotebookPage, running_browser, running_lab
+from tests.lab_page import THEMES, ExplorerView, Lab, NotebookPage, poor_contrasts
 
 LESSON = "notebooks/03_trim_without_breaking.ipynb"
 EXERCISES = "exercises/03_trim_without_breaking.ipynb"
@@ -30,28 +29,8 @@ PICTURE = """async image => {
 }"""
 SCENE = TrimScene(long_incident(), findings=find_findings(long_incident()))
 FIRST = first_state(SCENE)
-THEMES = ("JupyterLab Light", "JupyterLab Dark")
-JUMP = 2  # px that nobody sees
 
 expect.set_options(timeout=10_000)
-
-
-@pytest.fixture(scope="module")
-def lab(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
-        yield lab
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    with running_browser(chromium) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def context(browser: Browser) -> BrowserContext:
-    """A browser that has never been here; its cache serves all tests."""
-    return browser.new_context(viewport={"width": 1360, "height": 1000})
 
 
 @pytest.fixture(scope="module")
@@ -268,25 +247,15 @@ MOVES = [
 
 def test_nothing_jumps_whatever_is_moved(explorer: ExplorerView) -> None:
     first, jumps = explorer.frames(), []
-
-    def look(what: str) -> None:
-        explorer.notebook.settle()
-        if any(now != pytest.approx(was, abs=JUMP) for was, now in _pairs(first, explorer)):
-            jumps.append(what)
-
     for kind, name, key in MOVES:
         getattr(explorer, kind)(name).press(key)
-        look(f"{key} on {name}")
+        jumps += [f"{key} on {name}"] * explorer.has_moved(first)
     views = explorer.box.get_by_role("combobox", name="lower picture")
     for label in ["all values of budget", "all values of low water (%)"]:
         views.select_option(label)
         expect(explorer.picture("Sweep along")).to_be_visible()
-        look(label)
+        jumps += [label] * explorer.has_moved(first)
     assert jumps == []
-
-
-def _pairs(first: list[list[float]], explorer: ExplorerView) -> Iterator[tuple]:
-    return zip(first, explorer.frames(), strict=True)
 
 
 # ---- exercises and predictions --------------------------------------------------------------
@@ -358,21 +327,6 @@ def test_a_prediction_is_made_by_keyboard_and_answered_by_its_own_sentence(
 
 
 # ---- both themes ----------------------------------------------------------------------------
-
-
-def poor_contrasts(root: Locator) -> list[tuple[str, float]]:
-    """Texts with a contrast under 4.5, and signs (✓, ✕, ★) with one under 3, as WCAG 2 asks."""
-    for _ in range(50):  # a change of theme takes a moment to be drawn
-        found = root.evaluate(CONTRASTS)
-        if len(found) > 5:
-            break
-        time.sleep(0.2)
-    assert len(found) > 5
-    return [
-        (text, round(ratio, 2))
-        for text, ratio in found
-        if ratio < (4.5 if any(map(str.isalnum, text)) else 3)
-    ]
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -202,7 +202,11 @@ def test_each_fault_is_mended_and_said(messages, provider, mended, notes):
 
 
 def test_calls_without_what_a_provider_needs_get_it():
-    bare = {"role": "assistant", "content": "", "tool_calls": [{"function": {"arguments": {"h": 2}}}]}
+    bare = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"function": {"arguments": {"h": 2}}}],
+    }
     repaired = repair([ASK, bare])
     (made,) = calls_of(repaired.messages[1])
     assert made == ("call_1", "unknown", '{"h": 2}')
