@@ -6,28 +6,40 @@ read again. Long texts and tables are offloaded: one line in the context stands 
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from course_lib.messages import OWN_KEYS, ROLES, BadMessage, CourseError, Message, role_of
-from course_lib.tokens import count_tokens
+from course_lib.messages import Message
+from course_lib.store_file import in_words, opened, transaction
+from course_lib.store_tables import as_dicts, query_problem, table_of, to_cell
+from course_lib.store_texts import (
+    StoreError,
+    check_number,
+    check_run,
+    checked_name,
+    digest,
+    excerpt,
+    json_of,
+    like,
+    listed,
+    plain,
+    reference_to,
+    searchable,
+    spaced,
+    spoken,
+    sql_name,
+    utf8,
+    words_of,
+)
 
-APPLICATION_ID = 0x4D454D53  # "MEMS" in the header of the file: this database is ours
-SCHEMA_VERSION = 1
-WAIT = 30  # seconds that a writer waits for another one
-REFERENCE_TOKENS = 100  # a reference has fewer
-EXCERPT = 160  # characters of a hit that are shown
 PART = 4096  # characters of a long text that are stored together
 LONGEST_VALUE = 10_000_000  # bytes that one value of a query may have
 LONGEST_QUERY = 1000  # characters of a search that are looked at
@@ -35,9 +47,10 @@ LONGEST_QUERY = 1000  # characters of a search that are looked at
 # Either would leave the database: one loads a program, the other is given an address in memory.
 FORBIDDEN_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer"})
 
-
-class StoreError(CourseError):
-    """The store can't do what was asked; the text says why."""
+INDEX = "store_words JOIN trace ON trace.id = store_words.rowid"
+CONTAINS = r"trace.text LIKE ? ESCAPE '\'"
+HITS = f"""SELECT run, position, role, trace.text, message FROM {{source}}
+    WHERE {{condition}} AND (? IS NULL OR run = ?) ORDER BY {CONTAINS} DESC, {{rank}} id LIMIT ?"""
 
 
 class Hit(NamedTuple):
@@ -403,261 +416,6 @@ class Store:
             yield
 
 
-# ---- the database file ----------------------------------------------------------------------
-
-
-def append_only(table: str, same: str) -> tuple[str, ...]:
-    """Triggers with which the database itself refuses to change or remove what `table` holds.
-
-    `same` finds the row that a new one would take the place of: INSERT OR REPLACE removes it
-    without asking the trigger for DELETE.
-    """
-    refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only: nothing in it may change'); END"
-    taken = f"EXISTS (SELECT 1 FROM {table} WHERE {same})"
-    return (
-        f"CREATE TRIGGER {table}_update BEFORE UPDATE ON {table} {refuse}",
-        f"CREATE TRIGGER {table}_delete BEFORE DELETE ON {table} {refuse}",
-        f"CREATE TRIGGER {table}_replace BEFORE INSERT ON {table} WHEN {taken} {refuse}",
-    )
-
-
-SCHEMA = (
-    """CREATE TABLE trace (
-        id INTEGER PRIMARY KEY, run TEXT NOT NULL, position INTEGER NOT NULL,
-        role TEXT NOT NULL, text TEXT NOT NULL, message TEXT NOT NULL, UNIQUE (run, position))""",
-    "CREATE TABLE store_note (id INTEGER PRIMARY KEY, run TEXT NOT NULL, text TEXT NOT NULL)",
-    "CREATE INDEX store_note_run ON store_note (run)",
-    """CREATE TABLE store_item (
-        name TEXT NOT NULL UNIQUE COLLATE NOCASE, kind TEXT, reference TEXT, digest TEXT)""",
-    "CREATE TABLE store_part (name TEXT, part INTEGER, text TEXT, UNIQUE (name, part))",
-    *append_only("trace", "id = NEW.id OR run = NEW.run AND position = NEW.position"),
-    *append_only("store_note", "id = NEW.id"),
-    *append_only("store_item", "rowid = NEW.rowid OR name = NEW.name"),
-    *append_only("store_part", "rowid = NEW.rowid OR name = NEW.name AND part = NEW.part"),
-    f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
-)
-# The index holds no copy of the texts.
-WORDS = "CREATE VIRTUAL TABLE store_words USING fts5(text, content='', tokenize='unicode61')"
-
-INDEX = "store_words JOIN trace ON trace.id = store_words.rowid"
-CONTAINS = r"trace.text LIKE ? ESCAPE '\'"
-HITS = f"""SELECT run, position, role, trace.text, message FROM {{source}}
-    WHERE {{condition}} AND (? IS NULL OR run = ?) ORDER BY {CONTAINS} DESC, {{rank}} id LIMIT ?"""
-
-
-def opened(path: Path | None) -> sqlite3.Connection:
-    """A connection to the store at `path`, made if it isn't there; in memory for None.
-
-    Raises `StoreError` if it can't be opened or isn't a store.
-    """
-    with in_words(f"{path} can't be opened as a store"):
-        if path is not None and path.exists():
-            check_untouched(path)
-        db = sqlite3.connect(
-            path or ":memory:", timeout=WAIT, isolation_level=None, check_same_thread=False
-        )
-        try:
-            db.text_factory = text_from
-            set_up(db, path)
-        except BaseException:
-            db.close()
-            raise
-    return db
-
-
-def check_untouched(path: Path) -> None:
-    """Refuse a file that isn't a store. `immutable` reads it without leaving a trace beside it."""
-    uri = f"{path.resolve().as_uri()}?immutable=1"
-    with closing(sqlite3.connect(uri, uri=True)) as db:
-        try:
-            is_new(db, path)
-        except sqlite3.DatabaseError as error:
-            # A crash can leave the file shorter than it says. Opened to write, it mends itself.
-            if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_CORRUPT:
-                raise
-
-
-def set_up(db: sqlite3.Connection, path: Path | None) -> None:
-    """Make the tables if the database is new, and have each write reach the disk."""
-    # Asked again inside, where nobody else can write: two may find the same file new.
-    if is_new(db, path):
-        with transaction(db):
-            if is_new(db, path):
-                make_tables(db)
-    if path is not None:
-        # Readers don't wait for the writer, and a write is on the disk before it returns.
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-
-
-def make_tables(db: sqlite3.Connection) -> None:
-    """The tables, and the index of words unless this SQLite lacks FTS5."""
-    for statement in SCHEMA:
-        db.execute(statement)
-    try:
-        db.execute(WORDS)
-    except sqlite3.OperationalError as error:
-        if "no such module" not in str(error):
-            raise
-
-
-def is_new(db: sqlite3.Connection, path: Path | None) -> bool:
-    """True for an empty database, False for a store. Raises `StoreError` for any other."""
-    ((owner,),) = db.execute("PRAGMA application_id")
-    ((version,),) = db.execute("PRAGMA user_version")
-    if owner == APPLICATION_ID and version <= SCHEMA_VERSION:
-        return False
-    if owner == APPLICATION_ID:
-        raise StoreError(
-            f"{path} was written by a newer version of the course (its schema is {version}, this "
-            f"version knows {SCHEMA_VERSION}). Update the course to read it; it wasn't changed."
-        )
-    ((tables,),) = db.execute("SELECT count(*) FROM sqlite_master")
-    if owner or version or tables:
-        raise StoreError(f"{path} is a database of another program. It wasn't changed.")
-    return True
-
-
-@contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All that is done inside is written, or nothing."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    finally:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-
-
-@contextmanager
-def in_words(problem: str = "the store can't do this") -> Iterator[None]:
-    """Turn what SQLite complains about into a `StoreError` with a sentence."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
-        code = getattr(error, "sqlite_errorcode", None) or 0
-        if code & 0xFF == sqlite3.SQLITE_BUSY:
-            error = f"another process has been writing for more than {WAIT} seconds"
-        raise StoreError(f"{problem}: {error}") from None
-
-
-# ---- texts ----------------------------------------------------------------------------------
-
-HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair: an emoji that was cut in two, say
-ALONE = re.compile(
-    r"[A-Za-z0-9_\u00c0-\u024f\u0300-\u036f]+"  # Latin letters, and accents on them
-    "|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"  # Thai and Lao, Burmese, Khmer
-    "|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"  # Japanese and Chinese
-)
-CALL_KEYS = ("tool_calls", "tool_call_id", "id", "type", "function", "name", "arguments")
-FORMAT_KEYS = frozenset({"role", "content", "text", *CALL_KEYS, *OWN_KEYS})
-FORMAT_VALUES = (*ROLES, "function", "text")
-PICTURE = re.compile(r"data:[^,\s]{0,100};base64,")
-
-
-def utf8(text: str) -> bytes:
-    """The text as bytes. Half an emoji, which Python can hold and UTF-8 can't, stays what it is."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def text_from(raw: bytes) -> str:
-    """The other way round. Bytes that no text has are shown as U+FFFD."""
-    try:
-        return raw.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return raw.decode("utf-8", "replace")
-
-
-def plain(text: str) -> str:
-    """The text as it is searched: half an emoji, or a zero character, is U+FFFD."""
-    return HALF.sub("\ufffd", text).replace("\0", "\ufffd")
-
-
-def json_of(message: Message, index: int) -> str:
-    """The message as JSON. Raises `BadMessage` if it wouldn't come back equal."""
-    if not isinstance(message, dict):
-        raise BadMessage(index, None, f"a message is a dict, this is a {type(message).__name__}")
-    role_of(message, index)
-    text = json_text(message)
-    if text is None:
-        wrong = (key for key, value in message.items() if json_text({key: value}) is None)
-        field = str(next(wrong, "message"))
-        what = "what JSON can't give back as it is: an object, a tuple, a set, NaN or infinity"
-        raise BadMessage(index, field, f"`{field}` is or holds {what}")
-    return text
-
-
-def json_text(value: Any) -> str | None:
-    """The value as JSON, or None if it wouldn't come back equal."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        return text if json.loads(text) == value else None
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def searchable(message: Message) -> str:
-    """All texts and numbers in a message, however deep: content, tool names, arguments, ids.
-
-    JSON in a text is there a second time with its escapes resolved: "\\u00fc" is found as "ü".
-    """
-    found, todo = [], [message]
-    while todo:
-        value = todo.pop()
-        if isinstance(value, dict):
-            todo += reversed(in_dict(value))
-        elif isinstance(value, list):
-            todo += reversed(value)
-        elif isinstance(value, str) and not PICTURE.match(value):
-            found.append(value)
-            todo += unescaped(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found.append(str(value))
-    return plain("\n".join(filter(None, found)))
-
-
-def in_dict(value: dict[str, Any]) -> list[Any]:
-    """Keys and values, without what each message has because of its format."""
-    found: list[Any] = []
-    for key, inner in value.items():
-        if key not in FORMAT_KEYS:
-            found.append(key)
-        if key not in ("role", "type") or inner not in FORMAT_VALUES:
-            found.append(inner)
-    return found
-
-
-def spaced(text: str) -> str:
-    """The text with a space around each word in Latin letters and each character of a script that
-    has no spaces, so that the index takes them for words: 8841 and 請求書 in 請求書8841番.
-    """
-    return text if text.isascii() else ALONE.sub(r" \g<0> ", text)
-
-
-def unescaped(text: str) -> list[Any]:
-    """What a JSON text with escapes in it stands for, in a list; empty for any other text."""
-    if "\\" not in text:
-        return []
-    try:
-        return [json.loads(text)]
-    except (ValueError, RecursionError):
-        return []
-
-
-def words_of(query: str) -> list[str]:
-    """The words and quoted phrases of a query, each once."""
-    found = re.findall(r'"([^"]+)"|([^\s"]+)', query)
-    words = (phrase.strip() or word for phrase, word in found)
-    return list(dict.fromkeys(word for word in words if word))
-
-
-def like(text: str) -> str:
-    """The pattern with which LIKE finds the text anywhere in another."""
-    return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"
-
-
 def hit(row: tuple[str, int, str, str, str], needles: list[str]) -> Hit:
     """A row of `HITS`, with an excerpt around the first of the needles that is in it."""
     run, position, role, text, message = row
@@ -670,164 +428,3 @@ def hit(row: tuple[str, int, str, str, str], needles: list[str]) -> Hit:
             break
     start = found.start() if found else 0
     return Hit(run, position, role, excerpt(text, start), json.loads(message))
-
-
-def excerpt(text: str, start: int) -> str:
-    """One line of the text around the place `start`."""
-    first = max(0, start - EXCERPT // 4)
-    line = " ".join(text[first : first + EXCERPT].split())
-    return f"{'…' if first else ''}{line}{'…' if first + EXCERPT < len(text) else ''}"
-
-
-# ---- names and references -------------------------------------------------------------------
-
-
-def checked_name(name: str) -> str:
-    """The name, if something can be stored under it. Raises `StoreError` if not."""
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 100:
-        raise StoreError(f"{name!r:.60} can't be a name: use one line of 1 to 100 characters")
-    if name.lower() == "trace" or name.lower().startswith(("store_", "sqlite_")):
-        raise StoreError(f"the name {name!r} is the store's own; choose another")
-    return name
-
-
-def reference_to(
-    name: str, what: str, how: str, description: str, columns: Sequence[str] = ()
-) -> str:
-    """The line that stands for something stored. It says as much as fits in 100 tokens."""
-    about = " ".join(str(description).split()).rstrip(".")
-    for most in (40, 20, 10, 5, 2, 0):
-        text = f"[stored: {name}, {what}"
-        if about and most:
-            text += f": {clipped(about, most * 8)}"
-        if columns:
-            text += f"; {listed_columns(columns, most)}"
-        text += f". Read with {how}]"
-        if count_tokens(text) < REFERENCE_TOKENS:
-            return text
-    raise StoreError(f"the name {name!r} is too long for a one-line reference; choose a shorter")
-
-
-def listed_columns(columns: Sequence[str], most: int) -> str:
-    """The first columns, on one line, and how many there are besides."""
-    if not most:
-        return f"{len(columns):,} columns"
-    shown = ", ".join(clipped(" ".join(column.split()), 30) for column in columns[:most])
-    rest = len(columns) - most
-    return f"columns {shown}" + (f" and {rest:,} more" if rest > 0 else "")
-
-
-def listed(names: Sequence[str], most: int = 10) -> str:
-    """The first names, for a message."""
-    return (", ".join(names[:most]) + (", …" if len(names) > most else "")) or "nothing yet"
-
-
-def clipped(text: str, length: int) -> str:
-    """The text, or its beginning."""
-    return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
-def spoken(text: str, quote: str = '"') -> str:
-    """The text in quotation marks, as a caller would write it."""
-    return quote + text.replace("\\", "\\\\").replace(quote, "\\" + quote) + quote
-
-
-def sql_name(name: str) -> str:
-    """A name, or a word to search for, in the quotation marks in which it can do no harm."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def digest(*content: Any) -> str:
-    """A fingerprint: equal for equal content only."""
-    return hashlib.sha256(utf8(json.dumps(content, ensure_ascii=False))).hexdigest()
-
-
-# ---- tables ---------------------------------------------------------------------------------
-
-
-def table_of(rows: Iterable[Any]) -> tuple[list[str], list[list[Any]]]:
-    """The columns and the rows of a table, as it was given. Raises `StoreError`."""
-    if isinstance(rows, tuple) and len(rows) == 2 and not isinstance(rows[0], dict):
-        columns, values = list(rows[0]), [list(row) for row in rows[1]]
-    else:
-        dicts = list(rows)
-        if not all(isinstance(row, dict) for row in dicts):
-            raise StoreError("the rows of a table are dicts, or a pair (columns, rows)")
-        columns = list(dict.fromkeys(column for row in dicts for column in row))
-        values = [[row.get(column) for column in columns] for row in dicts]
-    check_columns(columns)
-    for i, row in enumerate(values):
-        if len(row) != len(columns):
-            raise StoreError(f"row {i} has {len(row)} values for {len(columns)} columns")
-        values[i] = [checked_cell(value, i, at) for value, at in zip(row, columns, strict=True)]
-    return columns, values
-
-
-def check_columns(columns: list[Any]) -> None:
-    """Raise `StoreError` for names that SQLite can't tell apart, or that are no names."""
-    if not columns:
-        raise StoreError("the table has no columns; for an empty table give (columns, [])")
-    seen: set[str] = set()
-    for column in columns:
-        if not isinstance(column, str):
-            raise StoreError(f"column {column!r}: the name of a column is a text")
-        if column.lower() in seen:
-            raise StoreError(f"two columns are called {column!r}; capitals make no difference")
-        if column.lower() == "_rowid_":
-            raise StoreError(f"column {column!r}: SQLite needs this name for itself; rename it")
-        seen.add(column.lower())
-
-
-def checked_cell(value: Any, row: int, column: str) -> Any:
-    """A value that SQLite keeps exactly. Raises `StoreError` with the row and the column."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Decimal):
-        return str(value)
-    if isinstance(value, int) and -(2**63) <= value < 2**63:
-        return int(value)
-    if isinstance(value, float) and not math.isnan(value):
-        return float(value)
-    raise StoreError(
-        f"row {row}, column {column!r}: a table keeps numbers of up to 64 bits, text and None, "
-        f"not {type(value).__name__} {value!r:.40}. Write it as text first."
-    )
-
-
-def to_cell(value: Any) -> Any:
-    """The value as SQLite takes it. A text with half an emoji goes in as bytes."""
-    return utf8(value) if isinstance(value, str) and HALF.search(value) else value
-
-
-def as_dicts(cursor: sqlite3.Cursor, most: int) -> Iterator[dict[str, Any]]:
-    """The next rows of a cursor, with bytes as text. Of two equal names one gets `_2`."""
-    if cursor.description is None:
-        raise sqlite3.ProgrammingError("there is no statement in it")
-    names: list[str] = []
-    for name, *_ in cursor.description:
-        while name in names:
-            name += "_2"
-        names.append(name)
-    for row in cursor.fetchmany(most):
-        values = (text_from(value) if isinstance(value, bytes) else value for value in row)
-        yield dict(zip(names, values, strict=True))
-
-
-def query_problem(error: Exception, seconds: float, tables: Sequence[str]) -> str:
-    """Why a query gave nothing, in words."""
-    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-        return f"the query was stopped after {seconds:g} seconds; ask for less, or for a part"
-    may = f"It may SELECT from {listed(tables)}, and do nothing else"
-    return f"the query can't be run: {str(error).rstrip('.')}. {may}."
-
-
-def check_run(run: Any) -> None:
-    """Raise `StoreError` if a run can't be named like this."""
-    if not isinstance(run, str):
-        raise StoreError(f"a run is named by a text, not by {type(run).__name__}")
-
-
-def check_number(name: str, value: Any, least: int) -> None:
-    """Raise `StoreError` if the value isn't a whole number of at least `least`."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise StoreError(f"`{name}` must be a whole number, {least} or more; it is {value!r}")
