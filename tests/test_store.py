@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -943,18 +944,21 @@ def test_several_processes_may_make_the_same_store(path):
             assert sorted(store.runs()) == ["both", *names]
 
 
-def test_opening_waits_for_a_reader_that_holds_the_file(path):
-    """SQLite itself doesn't wait there: it can't change the journal while somebody reads."""
-    Store(path).close()
-    reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    reader.execute("PRAGMA journal_mode = DELETE")
-    reader.execute("BEGIN")
-    reader.execute("SELECT count(*) FROM trace").fetchall()
-    release = threading.Timer(0.2, reader.close)
-    release.start()
+def test_opening_tries_again_where_sqlite_itself_does_not_wait(path, monkeypatch):
+    """Two that change the journal of a new file at once: one of them is refused, at once."""
+    refused = []
+
+    class Refusing(sqlite3.Connection):
+        def execute(self, sql, *values):
+            if "journal_mode" in sql and len(refused) < 3:
+                refused.append(sql)
+                raise sqlite3.OperationalError("database is locked")
+            return super().execute(sql, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Refusing))
     with Store(path) as store:
         assert store.append(user("hello")) == 0
-    release.join()
+    assert len(refused) == 3
 
 
 def test_two_writers_wait_for_one_another_and_readers_for_nobody(path):
