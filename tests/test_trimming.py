@@ -32,6 +32,7 @@ from course_lib.trimming import (
     shorten,
     shrink_newest,
     sliding_window,
+    take_apart,
     trim,
 )
 from tests.strategies import TOOLS
@@ -979,3 +980,32 @@ def test_a_hopeless_case_is_said_with_its_numbers(messages):
 @pytest.mark.parametrize("messages", [[], HEAD, run_of(2)])
 def test_a_list_without_a_newest_result_comes_back(messages):
     assert same(shrink_newest(messages, 1000), messages)
+
+
+# ---- what a mutation of the code once got past ----------------------------------------------
+
+
+def test_the_smallest_interval_and_ratio_are_allowed_and_ten_to_one_is_the_default():
+    assert len(rolling_summary(1, 1)(incident())) == 2 + 1 + 2  # head, note, newest group
+    assert rolling_summary(4)(incident()) == rolling_summary(4, 10)(incident())
+    assert rolling_summary(4)(incident()) != rolling_summary(4, 9)(incident())
+
+
+@pytest.mark.parametrize("marks", [{"high": 1.0}, {"low": 1.0}, {"high": 1500, "low": 0.5}])
+def test_a_share_is_not_taken_for_a_size(marks):
+    with pytest.raises(CourseError, match="high_low"):
+        trim(incident(), 2000, **marks)
+
+
+def test_the_growth_of_a_request_by_a_note_is_what_the_counter_says():
+    messages = [*incident()[:2], user(f"{SUMMARY_MARK} nothing until 02:00"), *incident()[2:]]
+    parts = take_apart(messages)
+    note = user(f"{SUMMARY_MARK} nothing until 02:00\na timeout at 02:00")
+    with_note = [*messages[:2], note, *messages[3:]]
+    assert parts.growth(note) == count_tokens(with_note) - count_tokens(messages)
+
+
+def test_a_refused_note_is_noted_in_the_log(caplog):
+    caplog.set_level("INFO", logger="course_lib")
+    trim(incident(), 1000, lambda dropped: "a long story " * 2000)
+    assert "no smaller than what it replaces" in caplog.text
