@@ -1,26 +1,28 @@
 """Summarisers: functions from the dropped messages to a short note.
 
-In production this is a cheap model call. These are plain functions, so that a lesson runs
-without a model and gives the same note each time. The best of them, `structured`, has a module
-of its own, `extraction`.
+In production this is a cheap model call: `summarize_with` makes one. The others are plain
+functions, so that a lesson runs without a model and gives the same note each time. The best of
+them, `structured`, has a module of its own, `extraction`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from course_lib.audits import Audit, audit
 from course_lib.extraction import structured
-from course_lib.messages import Message, calls_of, text_of
+from course_lib.messages import Message, calls_of, system, text_of, user
+from course_lib.models import Model, prompt_text
 from course_lib.notes import Note, fit, merge, parse_note
 from course_lib.values import exact_values
 
 # All that belongs to summaries can be had from here.
 __all__ = [
     "Audit",
+    "SUMMARY_PROMPT",
     "Note",
     "audit",
     "call_log",
@@ -33,7 +35,36 @@ __all__ = [
     "merge",
     "parse_note",
     "structured",
+    "summarize_with",
 ]
+
+
+# The sections are the document's. A small model copies an example's values into its own note
+# (lesson 5 shows one that did), so the prompt gives the form and no example.
+SUMMARY_PROMPT = """\
+Write the hand-off note for an agent that will go on with this work and sees nothing but your note.
+Use these six sections, in this order, each starting with its name and a colon:
+Goal: the original request and every constraint, in the user's own words.
+Done: the steps completed, each with its result in one line.
+Facts: exact identifiers, names, figures and dates with their sources. Copy them; never paraphrase.
+Decisions: choices made, with the reason.
+Open items: what is still unknown or in progress.
+Next step: the very next action.
+Write "none" under a section that has nothing. Use only what stands in the transcript: if a value
+isn't in it, it isn't in your note. Give early steps the same room as late ones."""
+
+
+def summarize_with(model: Model, prompt: str = SUMMARY_PROMPT) -> Callable[[list[Message]], str]:
+    """A summariser that asks a model: the prompt as system message, the transcript as one text.
+
+    What the model raises passes through; `trim` and `Context` then leave the history as it was.
+    """
+
+    def summarize(messages: list[Message]) -> str:
+        transcript = f"The transcript:\n\n{prompt_text(messages)}"
+        return text_of(model([system(prompt), user(transcript)], []))
+
+    return summarize
 
 
 def facts_only(dropped: Sequence[Message]) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from course_lib import __main__ as commands
+from course_lib.endpoints import model_from_environment
 from course_lib.setup import environment, lab, testing
 from course_lib.setup.environment import ROOT, Requirement
 
@@ -509,6 +510,15 @@ def test_pytest_gets_all_folders_or_what_was_named(tmp_path: Path) -> None:
     assert testing.pytest_arguments(some, tmp_path) == [*options, "tests", "solutions", *some]
     one = ["tests/test_a.py::test_b"]
     assert testing.pytest_arguments(one, tmp_path) == [*options, *one]
+
+
+def test_the_tests_ask_no_model_that_this_machine_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("COURSE_MODEL_URL", "COURSE_MODEL"):
+        monkeypatch.setenv(name, "http://localhost:11434/v1")
+    env = testing.quiet_environment(Path(sys.executable), tmp_path)
+    assert model_from_environment(environment=env) is None
 
 
 def test_tests_stay_out_of_the_learners_home(tmp_path: Path) -> None:

@@ -32,8 +32,10 @@ def quiet_environment(python: Path, scratch: Path) -> dict[str, str]:
         "MPLCONFIGDIR": "matplotlib",
     }
     apart = {name: str(scratch / at) for name, at in places.items()}
-    # In memory, so that what one notebook's checks record can't change another's output.
-    return child_environment(python) | apart | {"COURSE_PROGRESS": "memory"}
+    # In memory, so that what one notebook's checks record can't change another's output; and the
+    # saved outputs are those of the scripted model, whatever model this machine has.
+    fixed = {"COURSE_PROGRESS": "memory", "COURSE_MODEL_URL": "", "COURSE_MODEL": ""}
+    return child_environment(python) | apart | fixed
 
 
 def main(arguments: list[str]) -> int:
