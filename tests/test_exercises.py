@@ -33,7 +33,7 @@ def functions_of(notebook, names):
         kept = [
             node
             for node in ast.parse(cell.source).body
-            if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef)
+            if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
         ]
         exec(compile(ast.Module(kept, []), cell.id, "exec"), namespace)
     return {name: namespace[name] for name in names if name in namespace}

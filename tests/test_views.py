@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib import CourseError, Transcript, explore_trim, incident, long_incident, replay, trim
+from course_lib import (
+    Conversation,
+    CourseError,
+    Transcript,
+    explore_trim,
+    incident,
+    long_incident,
+    replay,
+    trim,
+)
 from course_lib.messages import assistant, system, tool_call, tool_result, user
 from course_lib.tokens import count_tokens
 from course_lib.trimming import append_all, high_low
@@ -311,6 +320,7 @@ def test_show_prints_the_librarys_own_source():
     source = show(trim)
     assert repr(source).startswith("def trim(")
     assert source._repr_markdown_() == f"```python\n{source!r}\n```"
+    assert repr(show(Conversation.turn)).startswith("def turn(self")
 
 
 def test_a_state_without_its_step_is_what_decides_the_run():

@@ -12,7 +12,14 @@ from course_lib.messages import CourseError, Message
 from course_lib.tokens import count_tokens
 from course_lib.transcript import Transcript
 from course_lib.views import parts
-from course_lib.views.explorer import Explorer, LiveExplorer, choices, slider, step_player
+from course_lib.views.explorer import (
+    Explorer,
+    LiveExplorer,
+    choices,
+    opened,
+    slider,
+    step_player,
+)
 from course_lib.views.figures import draw_trim
 from course_lib.views.trim_presets import first_state, presets
 from course_lib.views.trim_scene import POLICIES, SWEPT, TrimScene, TrimState, find_findings
@@ -51,17 +58,6 @@ def explore_trim(
     if not scene.steps:
         raise CourseError("There is no assistant message in this transcript, so no call to see.")
     return TrimExplorer(scene, transcript.notes).box
-
-
-def opened(source: str | Path | Transcript | Sequence[Message], run: int | None) -> Transcript:
-    """The transcript itself, one made from a list, or the chosen run of a file."""
-    if isinstance(source, Transcript):
-        return source
-    if isinstance(source, str | Path):
-        from course_lib.traces import pick_run, read_transcripts
-
-        return pick_run(read_transcripts(source), run, Path(source).name)
-    return Transcript(list(source))
 
 
 class TrimExplorer(LiveExplorer[TrimState]):

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import ipywidgets as w
 
+from course_lib.messages import Message
+from course_lib.transcript import Transcript
 from course_lib.views import parts
 from course_lib.views.still import Still
 
@@ -155,3 +158,14 @@ def step_player(step: w.IntSlider) -> w.Play:
 def choices(options: Sequence[str], tips: Sequence[str]) -> w.ToggleButtons:
     """A column of buttons of which one is chosen."""
     return w.ToggleButtons(options=options, tooltips=tips, layout=w.Layout(width="206px"))
+
+
+def opened(source: str | Path | Transcript | Sequence[Message], run: int | None) -> Transcript:
+    """The transcript itself, one made from a list, or the chosen run of a file."""
+    if isinstance(source, Transcript):
+        return source
+    if isinstance(source, str | Path):
+        from course_lib.traces import pick_run, read_transcripts
+
+        return pick_run(read_transcripts(source), run, Path(source).name)
+    return Transcript(list(source))

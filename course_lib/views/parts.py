@@ -6,7 +6,7 @@ moves. Colours are those of Okabe and Ito, always beside a mark or a word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -27,7 +27,8 @@ STYLE = """<style>
 .stm svg text { font: 12px system-ui, sans-serif; fill: var(--stm-quiet); }
 .stm .stm-readouts { display: grid; grid-template-columns: 1.1fr 1.6fr .6fr 1fr 1fr .8fr; gap: 12px;
   height: 60px; }
-.stm .stm-readouts b { display: block; font-size: 20px; line-height: 28px; white-space: nowrap; }
+.stm .stm-readouts b { display: block; height: 28px; font-size: 20px; line-height: 28px;
+  white-space: nowrap; }
 .stm .stm-readouts small { font-size: 12px; font-weight: 600; color: var(--stm-quiet); }
 .stm .stm-readouts span { color: var(--stm-quiet); font-size: 12px; line-height: 15px;
   display: block; }
@@ -48,6 +49,9 @@ STYLE = """<style>
 .stm .stm-key i { display: inline-block; width: 10px; height: 10px; border-radius: 2px;
   margin-right: 5px; }
 .stm .stm-bar { display: inline-block; height: 8px; background: #56B4E9; }
+.stm table.stm-totals td, .stm table.stm-totals th { height: 24px; padding: 0 6px; }
+.stm svg.stm-swatch { display: inline-block; width: 14px; height: 14px; vertical-align: -2px; }
+.stm table.stm-totals tr.stm-lead td { background: var(--stm-wash); font-weight: 700; }
 .stm-controls .widget-hslider, .stm-controls .widget-dropdown { flex-wrap: wrap; height: auto;
   width: 206px; }
 .stm-controls .widget-label { width: 100% !important; text-align: left; height: 22px; }
@@ -66,12 +70,19 @@ STYLE = """<style>
 
 KEY = {
     "head": "system and task",
+    "fixed": "system and tool schemas",
     "summary": "Σ summary",
     "pinned": "◆ pinned",
     "kept": "kept",
+    "again": "↻ again",
+    "said": "questions and answers",
+    "now": "tool calls of this question",
+    "old": "tool calls of earlier questions",
 }
 
 FILL = {"head": "var(--stm-head)", "kept": "#56B4E9", "pinned": "#E69F00", "summary": "#D590B8"}
+FILL |= {"fixed": FILL["head"], "said": "#009E73", "now": "#56B4E9", "old": "#EE8A4A"}
+FILL |= {"again": "#F0E442"}
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,7 @@ class TableRow:
     tokens: int
     status: str  # kept, pinned, summarised, dropped or later
     finding: bool = False
+    word: str = ""  # what the row says of its status, where that isn't its name
 
 
 @dataclass(frozen=True)
@@ -117,9 +129,11 @@ class Line:
 
 
 def compact(number: float) -> str:
-    """A short figure for an axis: 950, 1.5k, 12k."""
+    """A short figure for an axis: 950, 1.5k, 12k, 1.2M."""
     if number < 1000:
         return f"{number:.0f}"
+    if number >= 1_000_000:
+        return f"{number / 1_000_000:.1f}".removesuffix(".0") + "M"
     return f"{number / 1000:.1f}".removesuffix(".0") + "k"
 
 
@@ -154,7 +168,7 @@ def budget_bar(blocks: Sequence[Block], lines: Sequence[Line], alt: str, scale: 
     for block in blocks:
         width = block.tokens * unit
         drawn = max(width - 2, 1)
-        colour = "#ffffff" if block.kind == "head" else "#16202a"
+        colour = "#ffffff" if FILL[block.kind] == FILL["head"] else "#16202a"
         pieces.append(
             f'<rect x="{x:.1f}" y="28" width="{drawn:.1f}" height="38" rx="2" '
             f'fill="{FILL[block.kind]}">'
@@ -182,10 +196,15 @@ def curve(
     before: Sequence[int] = (),
     events: Sequence[int] = (),
     at: int = 1,
+    at_name: str = "",
+    unmanaged_name: str = "append all",
+    event_names: Sequence[str] = (),
+    marks: Sequence[tuple[int, str]] = (),
 ) -> str:
     """Tokens read at each call. Pale: the setting before; grey: with nothing managed.
 
-    `events` are the calls, counted from 1, before which the policy trimmed; `at` is marked.
+    `events` are the calls, counted from 1, before which the policy trimmed, or did what
+    `event_names` say; `marks` are short texts above calls. `at` is marked.
     """
     top = 1.08 * max([*reads, *unmanaged, *before, *(line.at for line in lines), 1])
     n = max(len(reads), 2)
@@ -206,24 +225,180 @@ def curve(
     if unmanaged:
         pieces.append(_polyline(path(unmanaged), "var(--stm-pale)", 1.6))
         x, y = xy(2 * n // 3, unmanaged[min(2 * n // 3, len(unmanaged) - 1)])
-        pieces.append(f'<text x="{x - 8:.1f}" y="{y - 6:.1f}" text-anchor="end">append all</text>')
+        pieces.append(
+            f'<text x="{x - 8:.1f}" y="{y - 6:.1f}" text-anchor="end">{escape(unmanaged_name)}</text>'
+        )
     if before:
         pieces.append(_polyline(path(before), "var(--stm-pale)", 2, "1 4"))
     if reads:
         area = f"{path(reads)} {xy(len(reads) - 1, 0)[0]:.1f},170 44,170"
         pieces.append(f'<polygon points="{area}" fill="var(--stm-wash)"/>')
         pieces.append(_polyline(path(reads), "var(--stm-blue)", 2.4))
-    for call in events:
+    names = event_names or ["trim"] * len(events)
+    for call, name in zip(events, names, strict=True):
         x, y = xy(call - 1, reads[call - 1])
         pieces.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" fill="#D590B8" stroke="#16202a"/>'
         )
         if len(events) <= 10:
             below = y + 18 if y < 150 else y - 10
-            pieces.append(f'<text x="{x:.1f}" y="{below:.1f}" text-anchor="middle">trim</text>')
+            pieces.append(
+                f'<text x="{x:.1f}" y="{below:.1f}" text-anchor="middle">{escape(name)}</text>'
+            )
+    for call, mark in marks:
+        x, y = xy(call - 1, reads[call - 1])
+        above = y - 10 if y < 150 else y - 24  # there the event's name is above as well
+        pieces.append(
+            f'<text x="{min(x, WIDTH - 16):.1f}" y="{above:.1f}" text-anchor="middle" '
+            f'style="fill:var(--stm-bad);font-weight:600">{escape(mark)}</text>'
+        )
     x = xy(at - 1, 0)[0]
-    pieces.append(_upright(x, Line(0, f"step {at}", solid=True), WIDTH, 12, 170))
+    pieces.append(_upright(x, Line(0, at_name or f"step {at}", solid=True), WIDTH, 12, 170))
     return _svg(pieces, 176, alt)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One of several curves: its values, its colour with a mark and a dash, `strong` if it leads."""
+
+    name: str
+    values: Sequence[float]
+    colour: str
+    mark: str  # "circle" or a name in SHAPES, "open " before it for an outline
+    dash: str = ""
+    strong: bool = False
+
+
+def curves(
+    shown: Sequence[Curve],
+    alt: str,
+    *,
+    levels: Sequence[Line] = (),
+    before: Sequence[float] = (),
+    at: int = 1,
+    figure: Callable[[float], str] = compact,
+) -> str:
+    """Several curves over the steps, each with its mark and its name at its end.
+
+    `levels` are drawn across where they are in reach; pale is `before`; the step `at` is marked.
+    """
+    top = 1.04 * max([v for c in shown for v in c.values] + [*before, 1e-9])
+    n = max([len(c.values) for c in shown] + [len(before), 2])
+    right = WIDTH - 186
+
+    def xy(i: int, value: float) -> tuple[float, float]:
+        return 44 + (right - 44) * i / (n - 1), 286 - 262 * value / top
+
+    pieces = _grid(top, lambda value: xy(0, value)[1], figure, right)
+    for line in (level for level in levels if level.at <= top):
+        y = xy(0, line.at)[1]
+        pieces.append(
+            f'<line x1="44" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--stm-quiet)" '
+            f'stroke-dasharray="4 3"/><text x="50" y="{y - 4:.1f}">{escape(line.label)}</text>'
+        )
+    if before:
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (xy(i, v) for i, v in enumerate(before)))
+        pieces.append(_polyline(points, "var(--stm-pale)", 2.6, "1 5"))
+    for place, one in enumerate(sorted(shown, key=lambda c: c.strong)):
+        pieces += _one_curve(one, [xy(i, v) for i, v in enumerate(one.values)], place)
+    pieces += _ends(shown, [xy(len(c.values) - 1, c.values[-1]) for c in shown], right)
+    pieces.append(_upright(xy(at - 1, 0)[0], Line(0, f"step {at}", solid=True), right, 14, 286))
+    return _svg(pieces, 300, alt)
+
+
+def _one_curve(one: Curve, points: Sequence[tuple[float, float]], place: int) -> list[str]:
+    """The line, and its mark a few times on it, at other places than the other curves' marks."""
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    gap = max(len(points) // 4, 1)
+    marked = points[gap * (place + 1) // 10 :: gap]
+    return [
+        _polyline(path, one.colour, 3.4 if one.strong else 1.5, one.dash),
+        *(_mark(one, x, y) for x, y in marked),
+    ]
+
+
+def _mark(one: Curve, x: float, y: float) -> str:
+    """A curve's mark as a shape: a letter's look would hang on the fonts of a machine."""
+    kind = one.mark.removeprefix("open ")
+    fill = "var(--jp-layout-color0, #ffffff)" if kind != one.mark else one.colour
+    look = (
+        f'data-mark="{one.mark}" fill="{fill}" stroke="{one.colour}" stroke-width="1.4" '
+        'stroke-linejoin="round"'
+    )
+    if kind == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2" {look}/>'
+    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in SHAPES[kind])
+    return f'<polygon points="{points}" {look}/>'
+
+
+SHAPES = {
+    "square": ((-3.8, -3.8), (3.8, -3.8), (3.8, 3.8), (-3.8, 3.8)),
+    "triangle": ((0, -4.8), (4.8, 3.8), (-4.8, 3.8)),
+    "diamond": ((0, -5.2), (5.2, 0), (0, 5.2), (-5.2, 0)),
+    "star": ((0, -6), (1.6, -1.8), (6, -1.6), (2.4, 1.2), (3.8, 5.4))
+    + ((0, 3), (-3.8, 5.4), (-2.4, 1.2), (-6, -1.6), (-1.6, -1.8)),
+}
+
+
+def _ends(shown: Sequence[Curve], ends: Sequence[tuple[float, float]], right: float) -> list[str]:
+    """The names behind the curves' ends, spread so that no two lie on each other."""
+    order = sorted(range(len(shown)), key=lambda i: ends[i][1])
+    gap, low, pieces = 17.0, 20.0, []
+    heights = []
+    for i in order:
+        low = max(low, ends[i][1])
+        heights.append(low)
+        low += gap
+    bottom = 292.0
+    for place in range(len(heights) - 1, -1, -1):
+        heights[place] = min(heights[place], bottom)
+        bottom = heights[place] - gap
+    for i, y in zip(order, heights, strict=True):
+        x, end = ends[i]
+        weight = ";font-weight:700" if shown[i].strong else ""
+        pieces += [
+            f'<line x1="{x:.1f}" y1="{end:.1f}" x2="{right + 22}" y2="{y:.1f}" '
+            f'stroke="{shown[i].colour}" stroke-width="0.8"/>',
+            _mark(shown[i], right + 30, y),
+            f'<text x="{right + 42}" y="{y + 4:.1f}" style="fill:var(--stm-ink){weight}">'
+            f"{escape(shown[i].name)}</text>",
+        ]
+    return pieces
+
+
+@dataclass(frozen=True)
+class TotalsRow:
+    """One line of a table of totals: a curve's name and mark, its share as a bar, more figures."""
+
+    curve: Curve
+    total: str
+    share: float
+    cells: Sequence[str]
+
+
+def totals(rows: Sequence[TotalsRow], heads: Sequence[str]) -> str:
+    """A table with a bar in each row; `heads` name its columns, the curve's first."""
+    widest = max((row.share for row in rows), default=1) or 1
+    body = "".join(_totals_row(row, widest) for row in rows)
+    columns = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    widths = ["156px", "86px", "176px", *["auto"] * (len(heads) - 3)]
+    group = "".join(f'<col style="width:{width}">' for width in widths)
+    return (
+        f'<table class="stm-rows stm-totals"><colgroup>{group}</colgroup>'
+        f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _totals_row(row: TotalsRow, widest: float) -> str:
+    bar = f'<span class="stm-bar" style="width:{90 * row.share / widest:.0f}px"></span>'
+    swatch = f'<svg class="stm-swatch" viewBox="-7 -7 14 14">{_mark(row.curve, 0, 0)}</svg>'
+    name = f"{swatch} {escape(row.curve.name)}"
+    cells = "".join(f"<td>{escape(cell)}</td>" for cell in row.cells)
+    kind = ' class="stm-lead"' if row.curve.strong else ""
+    share = f'<span style="display:inline-block;width:44px">{row.share:.0%}</span>'
+    return (
+        f"<tr{kind}><td>{name}</td><td>{escape(row.total)}</td><td>{share} {bar}</td>{cells}</tr>"
+    )
 
 
 def sweep(panels: Sequence[Panel], along: str, alt: str) -> str:
@@ -245,18 +420,22 @@ class Panel:
     now: float
     percent: bool = False
     top: float | None = None  # the axis' end, where the figure has a natural one
+    digits: int = 0  # behind the point, for figures such as 4.6
 
 
-def table(rows: Sequence[TableRow]) -> str:
-    """The transcript, a row for each turn group; its heading is `table_head`."""
+def table(rows: Sequence[TableRow], prose: bool = False) -> str:
+    """The transcript, a row for each turn group; its heading is `table_head`.
+
+    With `prose` the first column holds sentences, not code.
+    """
     biggest = max((row.tokens for row in rows), default=1) or 1
-    body = "".join(_table_row(row, biggest) for row in rows)
+    body = "".join(_table_row(row, biggest, "span" if prose else "code") for row in rows)
     return f'<table class="stm-rows">{_columns()}<tbody>{body}</tbody></table>'
 
 
-def table_head(at: int) -> str:
-    """The transcript's heading, which stays while the rows scroll."""
-    names = ("call", "result", "tokens", f"at step {at}")
+def table_head(at: int, names: Sequence[str] = ()) -> str:
+    """The transcript's heading, which stays while the rows scroll; four `names`, or the usual."""
+    names = names or ("call", "result", "tokens", f"at step {at}")
     heads = "".join(f'<th scope="col">{name}</th>' for name in names)
     return f'<table class="stm-rows">{_columns()}<thead><tr>{heads}</tr></thead></table>'
 
@@ -266,15 +445,15 @@ def _columns() -> str:
     return "<colgroup>" + "".join(f'<col style="width:{w}">' for w in widths) + "</colgroup>"
 
 
-def _table_row(row: TableRow, biggest: int) -> str:
-    mark = MARKS.get(row.status, "")
+def _table_row(row: TableRow, biggest: int, tag: str) -> str:
+    status = f"{MARKS.get(row.status, '')} {row.word or row.status}"
     result = f"<b>★ {escape(row.result)}</b>" if row.finding else escape(row.result)
     bar = f'<span class="stm-bar" style="width:{56 * row.tokens / biggest:.0f}px"></span>'
     return (
-        f'<tr><td title="{escape(row.call)}"><code>{escape(row.call)}</code></td>'
+        f'<tr><td title="{escape(row.call)}"><{tag}>{escape(row.call)}</{tag}></td>'
         f'<td title="{escape(row.result)}">{result}</td>'
         f'<td><span style="display:inline-block;width:46px">{row.tokens:,}</span> {bar}</td>'
-        f'<td><span class="stm-tag stm-{row.status}">{mark} {row.status}</span></td></tr>'
+        f'<td><span class="stm-tag stm-{row.status}">{status}</span></td></tr>'
     )
 
 
@@ -287,6 +466,8 @@ def _panel(panel: Panel, left: float, width: float, along: str) -> list[str]:
         return left + 44 + (width - 56) * share, 142 - 98 * y / top
 
     def figure(y: float) -> str:
+        if panel.digits:
+            return f"{y:.{panel.digits}f}"
         return f"{y:.0%}" if panel.percent else compact(y)
 
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(xy, panel.xs, panel.ys))
@@ -314,14 +495,14 @@ def _panel(panel: Panel, left: float, width: float, along: str) -> list[str]:
     return pieces
 
 
-def _grid(top: float, y_of) -> list[str]:
+def _grid(top: float, y_of, figure=compact, right: float = WIDTH - 12) -> list[str]:
     step = next(s for s in _round_steps() if top / s <= 5)
     pieces, tokens = [], 0
     while tokens <= top:
         y = y_of(tokens)
         pieces.append(
-            f'<line x1="44" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--stm-line)"/>'
-            f'<text x="38" y="{y + 4:.1f}" text-anchor="end">{compact(tokens)}</text>'
+            f'<line x1="44" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--stm-line)"/>'
+            f'<text x="38" y="{y + 4:.1f}" text-anchor="end">{figure(tokens)}</text>'
         )
         tokens += step
     return pieces

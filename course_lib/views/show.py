@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -22,4 +23,4 @@ class Source:
 
 def show(thing: Callable[..., Any]) -> Source:
     """The source of a function or a class, as it stands in the library."""
-    return Source(inspect.getsource(thing).rstrip())
+    return Source(textwrap.dedent(inspect.getsource(thing)).rstrip())
