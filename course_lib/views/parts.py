@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH = 860  # units of every drawing
+CURVES = 300  # units of height of a drawing with several curves
 
 MARKS = {"pinned": "◆", "summarised": "Σ", "summary": "Σ", "dropped": "✕", "later": "·"}
 
@@ -129,11 +130,13 @@ class Line:
 
 
 def compact(number: float) -> str:
-    """A short figure for an axis: 950, 1.5k, 12k, 1.2M."""
+    """A short figure for an axis: 950, 1.5k, 12k, 774k, 4.2M."""
     if number < 1000:
         return f"{number:.0f}"
-    if number >= 1_000_000:
+    if number >= 999_500:
         return f"{number / 1_000_000:.1f}".removesuffix(".0") + "M"
+    if number >= 99_950:
+        return f"{number / 1000:.0f}k"
     return f"{number / 1000:.1f}".removesuffix(".0") + "k"
 
 
@@ -303,7 +306,7 @@ def curves(
         pieces += _one_curve(one, [xy(i, v) for i, v in enumerate(one.values)], place)
     pieces += _ends(shown, [xy(len(c.values) - 1, c.values[-1]) for c in shown], right)
     pieces.append(_upright(xy(at - 1, 0)[0], Line(0, f"step {at}", solid=True), right, 14, 286))
-    return _svg(pieces, 300, alt)
+    return _svg(pieces, CURVES, alt)
 
 
 def _one_curve(one: Curve, points: Sequence[tuple[float, float]], place: int) -> list[str]:
@@ -401,13 +404,13 @@ def _totals_row(row: TotalsRow, widest: float) -> str:
     )
 
 
-def sweep(panels: Sequence[Panel], along: str, alt: str) -> str:
+def sweep(panels: Sequence[Panel], along: str, alt: str, height: int = 176) -> str:
     """Small charts side by side: one figure each, against the values of the slider `along`."""
     width = (WIDTH - 20 * (len(panels) - 1)) / len(panels)
     pieces = []
     for i, panel in enumerate(panels):
-        pieces += _panel(panel, i * (width + 20), width, along)
-    return _svg(pieces, 176, alt)
+        pieces += _panel(panel, i * (width + 20), width, along, height)
+    return _svg(pieces, height, alt)
 
 
 @dataclass(frozen=True)
@@ -457,13 +460,14 @@ def _table_row(row: TableRow, biggest: int, tag: str) -> str:
     )
 
 
-def _panel(panel: Panel, left: float, width: float, along: str) -> list[str]:
+def _panel(panel: Panel, left: float, width: float, along: str, height: int) -> list[str]:
     top = panel.top or 1.1 * max([*panel.ys, 1e-9])
     low, high = min(panel.xs), max(panel.xs)
+    bottom = height - 34
 
     def xy(x: float, y: float) -> tuple[float, float]:
         share = (x - low) / ((high - low) or 1)
-        return left + 44 + (width - 56) * share, 142 - 98 * y / top
+        return left + 44 + (width - 56) * share, bottom - (height - 78) * y / top
 
     def figure(y: float) -> str:
         if panel.digits:
@@ -476,12 +480,12 @@ def _panel(panel: Panel, left: float, width: float, along: str) -> list[str]:
     pieces = [
         f'<text x="{left:.1f}" y="14" style="fill:var(--stm-ink)">{escape(panel.title)}</text>',
         f'<text x="{left + 38:.1f}" y="48" text-anchor="end">{figure(top)}</text>',
-        f'<text x="{left + 38:.1f}" y="146" text-anchor="end">{figure(0)}</text>',
-        f'<line x1="{left + 44:.1f}" x2="{left + width - 12:.1f}" y1="142" y2="142" '
+        f'<text x="{left + 38:.1f}" y="{bottom + 4}" text-anchor="end">{figure(0)}</text>',
+        f'<line x1="{left + 44:.1f}" x2="{left + width - 12:.1f}" y1="{bottom}" y2="{bottom}" '
         'stroke="var(--stm-line)"/>',
-        f'<text x="{left + 44:.1f}" y="160">{compact(low)}</text>',
-        f'<text x="{left + width - 12:.1f}" y="160" text-anchor="end">{compact(high)}</text>',
-        f'<text x="{left + 16 + width / 2:.1f}" y="160" text-anchor="middle">'
+        f'<text x="{left + 44:.1f}" y="{bottom + 18}">{compact(low)}</text>',
+        f'<text x="{left + width - 12:.1f}" y="{bottom + 18}" text-anchor="end">{compact(high)}</text>',
+        f'<text x="{left + 16 + width / 2:.1f}" y="{bottom + 18}" text-anchor="middle">'
         f"{escape(along)}</text>",
         _polyline(points, "var(--stm-blue)", 2.2),
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#E69F00" stroke="#16202a"/>',
