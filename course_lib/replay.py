@@ -19,6 +19,7 @@ class Row:
     call: int  # counts from 1
     read: int  # tokens of the whole request
     cached: int  # tokens of it that a prompt cache could serve
+    shared: int  # tokens at its start that the call before has read too, cached or not
     kept: int  # messages of the transcript that were sent
     event: str  # "", "trim", "summary" or "mask"
     prompt: list[Message]  # what was sent
@@ -81,6 +82,7 @@ def replay(
             call=len(rows) + 1,
             read=total(prompt),
             cached=cached_tokens(shared, block, minimum),
+            shared=shared,
             kept=kept,
             event=_event(given, prompt),
             prompt=prompt,

@@ -223,6 +223,6 @@ def test_the_rule_has_the_precision_and_recall_that_it_states():
         wanted += len(values)
     assert len(LABELLED) >= 30
     stated = re.search(
-        r"precision of this rule is (\d\.\d\d) and its recall (\d\.\d\d)", reuses.__doc__
+        r"precision of this rule is (\d\.\d\d) and its\s+recall (\d\.\d\d)", reuses.__doc__
     )
     assert [f"{hits / found:.2f}", f"{hits / wanted:.2f}"] == list(stated.groups())
