@@ -9,6 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from course_lib.checks.exercises import all_exercises
+
 ROOT = Path(__file__).parents[1]
 LESSONS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
@@ -83,7 +85,8 @@ def test_every_picture_has_alt_text(path):
 def test_cells_are_short(path):
     for cell in read(path).cells:
         if cell.cell_type == "markdown":
-            assert len(cell.source.split()) <= 80, cell.source[:60]
+            prose = [line for line in cell.source.splitlines() if not line.startswith("|")]
+            assert len(" ".join(prose).split()) <= 80, cell.source[:60]
         elif "### BEGIN SOLUTION" not in cell.source:
             assert len([line for line in cell.source.splitlines() if line.strip()]) <= 12, cell.id
 
@@ -126,3 +129,23 @@ def test_the_exercises_hold_no_line_of_a_solution():
             for block in re.findall(r"### BEGIN SOLUTION\n(.*?)### END", cell.source, re.DOTALL):
                 lines = [line.strip() for line in block.splitlines() if len(line.strip()) > 25]
                 assert not [line for line in lines if json.dumps(line)[1:-1] in text]
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+
+
+@pytest.mark.parametrize("path", LESSONS[1:], ids=name)
+def test_the_readme_and_the_map_tell_what_a_lesson_and_its_exercises_take(path):
+    exercises = all_exercises(int(path.name[:2]))
+    title = read(path).cells[0].source.splitlines()[0].partition("· ")[2]
+    minutes = re.search(r"^(\d+) minutes\.", read(path).cells[0].source, re.MULTILINE)[1]
+    told = read(path.parents[1] / "exercises" / path.name).cells[0].source
+    needed, points = re.search(r"about (\d+) minutes, (\d+) points", told).groups()
+    assert int(points) == sum(exercise.points for exercise in exercises)
+    assert abs(int(needed) - sum(exercise.minutes for exercise in exercises)) < 10
+    many = f"[{NUMBERS[len(exercises)]}]({{}}exercises/{path.name}), {needed} minutes"
+    row = f"[{title}]({{}}{path.name}) | {minutes} | {many}"
+    readme = (path.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert row.format("notebooks/", "") + f", {points} points" in readme
+    start = "\n".join(cell.source for cell in read(path.with_name("00_start_here.ipynb")).cells)
+    assert row.format("", "../") in start
