@@ -39,6 +39,16 @@ COMMANDS = {
         None,
         lambda arguments: _module("setup.doctor").main(),
     ),
+    "look": Command(
+        "Say what a run of your own agent looks like: look RUN.json (--run N for one of many).",
+        "lab",
+        lambda arguments: _module("plan_command").look(arguments),
+    ),
+    "plan": Command(
+        "Replay every technique on a run and write a context plan: plan RUN.json --out plan.html.",
+        "lab",
+        lambda arguments: _module("plan_command").main(arguments),
+    ),
     "exercises": Command(
         "For maintainers: make the exercises from the solutions.",
         "test",

@@ -25,8 +25,15 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from course_lib.audits import texts_of
-from course_lib.messages import HEAD, Grouping, Message, calls_of, group_indices, text_of
+from course_lib.messages import (
+    HEAD,
+    Grouping,
+    Message,
+    calls_of,
+    group_indices,
+    is_summary,
+    text_of,
+)
 from course_lib.replay import Run
 from course_lib.tokens import count_text
 from course_lib.values import bare_number, exact_values, normal_form
@@ -243,19 +250,25 @@ class _Seen:
     """Whether a value stands in a prompt. Each message is looked through once."""
 
     def __init__(self) -> None:
-        # By identity: each message is kept with what is known of it, so that its id stays its own.
-        self._known: dict[int, tuple[Message, frozenset[str], str]] = {}
+        # By identity: each message is kept with its forms, so that its id stays its own.
+        self._known: dict[int, tuple[Message, frozenset[str]]] = {}
+        self._noted: dict[tuple[int, str], bool] = {}
 
     def has(self, prompt: Sequence[Message], value: str) -> bool:
-        form, plain = normal_form(value), value.casefold()
-        known = [self._look(message) for message in prompt]
-        return any(form in forms for _, forms, _ in known) or any(
-            plain in text for *_, text in known
-        )
+        form = normal_form(value)
+        if any(form in self._forms(message) for message in prompt):
+            return True
+        # A note says in its own words what stood elsewhere as a value: a name, a title.
+        return any(self._notes(m, value) for m in prompt if m["role"] == "user" and is_summary(m))
 
-    def _look(self, message: Message) -> tuple[Message, frozenset[str], str]:
+    def _forms(self, message: Message) -> frozenset[str]:
         known = self._known.get(id(message))
         if known is None:
-            text = "\n".join(texts_of([message])).casefold()
-            known = self._known[id(message)] = (message, forms_of(message), text)
-        return known
+            known = self._known[id(message)] = (message, forms_of(message))
+        return known[1]
+
+    def _notes(self, note: Message, value: str) -> bool:
+        key = (id(note), value)
+        if key not in self._noted:
+            self._noted[key] = value.casefold() in text_of(note).casefold()
+        return self._noted[key]

@@ -1,0 +1,238 @@
+"""The context plan: each technique tried on a run, one chosen by the rules, all on one page."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from decimal import Decimal
+from html import escape
+
+import pytest
+
+from course_lib import (
+    CourseError,
+    incident,
+    invoice_run,
+    plan,
+    research_session,
+    support_chat,
+    support_tools,
+)
+from course_lib.caching import PRESETS, answer_tokens, cost
+from course_lib.messages import assistant, system, tool_call, tool_result, user
+from course_lib.plan_command import look, main
+from course_lib.plans import EVERY, MISSED, RULES, choose, how_sure, settings_code
+from course_lib.reuses import reuse
+from course_lib.trimming import mask_results, rolling_summary
+
+
+@pytest.fixture(scope="module")
+def support():
+    return plan(support_chat(), tools=support_tools(), name="support")
+
+
+@pytest.fixture(scope="module")
+def invoices():
+    return plan(invoice_run())
+
+
+def tried(made, name):
+    return next(each for each in made.tried if each.name == name)
+
+
+# ---- what was tried -------------------------------------------------------------------------
+
+
+def test_every_technique_is_tried_and_each_figure_is_that_of_a_replay(invoices):
+    run = invoice_run()
+    assert [each.name for each in invoices.tried] == [
+        "everything kept",
+        "sliding window",
+        "water marks",
+        "water marks, summary",
+        "rolling summary",
+        "masking",
+        "window and pins",
+    ]
+    everything = tried(invoices, "everything kept")
+    assert everything.read == invoices.shape.total == sum(invoices.shape.reads)
+    assert everything.peak == invoices.shape.reads[-1]
+    assert everything.missed == 0
+    again = mask_results(3)(run.messages)
+    assert tried(invoices, "masking").run.rows[-1].prompt[3] == again[3]
+
+
+def test_prices_count_cache_answers_and_summary_calls(invoices):
+    answers = answer_tokens(invoice_run().messages)
+    for each in invoices.tried:
+        for at, prices in PRESETS.items():
+            exact = cost(each.run, prices, answers).total
+            # A replay knows what was shared with the call before; `cost` looks at all before.
+            assert exact <= each.prices[at] <= exact * Decimal("1.02")
+
+
+def test_a_window_and_pins_miss_less_than_the_window_alone(support):
+    found = support.reuse
+    assert found.missed(support.window) > tried(support, "window and pins").missed
+    assert support.pins and all(pin.distance > support.window for pin in support.pins)
+
+
+def test_the_low_water_mark_holds_the_window(invoices):
+    needed = invoices.shape.fixed + invoices.window * invoices.shape.per_step
+    assert invoices.budget // 2 == needed
+    assert (
+        invoices.reuse.missed(invoices.window) <= 0.2 < invoices.reuse.missed(invoices.window - 1)
+    )
+
+
+def test_a_list_of_messages_and_a_transcript_are_the_same():
+    run = invoice_run()
+    assert plan(run.messages, tools=run.tools, name=run.name).markdown() == plan(run).markdown()
+
+
+# ---- what is chosen -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", PRESETS)
+@pytest.mark.parametrize("sample", [invoice_run, research_session, support_chat])
+def test_the_choice_follows_the_rules(sample, by):
+    made = plan(sample(), by=by)
+    fit = [each for each in made.tried if each.valid and each.missed <= MISSED]
+    assert made.chosen in fit
+    assert made.chosen.prices[by] <= min(each.prices[by] for each in fit) * Decimal("1.1")
+    assert made.chosen.prices[by] <= made.tried[0].prices[by]
+    cheap = [each for each in fit if each.prices[by] <= made.chosen.prices[by]]
+    assert all(made.chosen.read <= each.read for each in cheap)
+
+
+def test_a_small_run_is_left_alone():
+    made = plan(incident())
+    assert made.chosen.name == "everything kept"
+    assert "nothing to manage" in made.reasons[0]
+
+
+def test_what_outgrows_the_models_window_is_not_fit(invoices):
+    narrow = plan(invoice_run(), model_window=20_000)
+    assert not tried(narrow, "everything kept").fit
+    assert narrow.chosen.name == "rolling summary"
+    assert narrow.chosen.peak <= 20_000
+    assert tried(invoices, "everything kept").fit
+
+
+def test_where_nothing_is_fit_the_one_that_misses_least_is_chosen(invoices):
+    poor = [replace(each, missed=0.3 + n / 10) for n, each in enumerate(invoices.tried)]
+    chosen, reasons = choose(poor, invoices.shape, "OpenAI")
+    assert chosen is poor[0]
+    assert "misses least" in reasons[0]
+    broken = [replace(poor[0], valid=False), *poor[1:]]
+    assert choose(broken, invoices.shape, "OpenAI")[0] is poor[1]
+
+
+def test_advice_for_the_source_is_given_where_it_is_due():
+    run = [system("You read pages."), user("What is the code?")]
+    for i in range(12):
+        run += [
+            assistant("", [tool_call(f"c{i}", "fetch", page=str(1000 + i))]),
+            tool_result(f"c{i}", f"page {7000 + i} " + "of text that nobody needs " * 400),
+        ]
+    reasons = " ".join(plan([*run, assistant("None.")]).reasons)
+    assert "Trim at the source first" in reasons
+    assert "Offload: 12 results" in reasons and "fetch" in reasons
+
+
+def test_how_sure_it_is_depends_on_the_reuses_and_on_the_others(invoices):
+    made = invoices
+    alone = [made.chosen]
+    many = replace(made.reuse, uses=made.reuse.uses * 10)
+    few = replace(made.reuse, uses=made.reuse.uses[:10])
+    assert how_sure(many, alone, made.chosen, "OpenAI").startswith("high: ")
+    assert how_sure(few, alone, made.chosen, "OpenAI").startswith("low: 10 reuses")
+    close = [made.chosen, replace(made.chosen, name="another", missed=0.0)]
+    assert how_sure(many, close, made.chosen, "OpenAI").startswith("middling: ")
+
+
+def test_a_run_without_a_call_is_refused():
+    with pytest.raises(CourseError, match="no assistant message"):
+        plan([user("hello")])
+
+
+# ---- the page -------------------------------------------------------------------------------
+
+
+def test_the_page_says_all_and_the_same_in_both_forms(support):
+    text, page = support.markdown(), support.html()
+    for each in support.tried:
+        assert f"| {each.name} | {each.read:,} | {each.cached_share:.0%} |" in text
+        assert f"<td>{each.name}</td><td>{each.read:,}</td><td>{each.cached_share:.0%}</td>" in page
+    pin = support.pins[0].value
+    for needed in (*RULES, *support.reasons, support.sure, pin, "Goal: the original"):
+        assert escape(needed) in page
+    figures = set(re.findall(r"\d[\d,.]*", re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL)))
+    assert set(re.findall(r"\d[\d,.]*", text)) <= figures
+
+
+def test_the_html_is_one_file_without_scripts_or_addresses(support):
+    page = support.html()
+    assert not re.search(r"<script|<link|<img|\bsrc=|href=|https?://|@import|url\(", page)
+    assert page.startswith("<!doctype html>") and '<html lang="en">' in page
+
+
+def test_text_from_a_run_cannot_break_the_page():
+    evil = "<script>alert(1)</script> | `x` [a](b)"
+    run = [system("You may not pay."), user(f"Do not pay {evil}. Why?"), assistant("Because.")]
+    made = plan(run, name=evil)
+    outside = re.sub(r"```.*?```", "", made.markdown(), flags=re.DOTALL)
+    assert "<script>" not in made.html() + outside
+    assert "\\|" in made.markdown().splitlines()[0]
+
+
+def test_the_settings_run_as_they_are(support):
+    code = settings_code(support)
+    assert len([line for line in code.splitlines() if line]) <= 12
+    names = {"instructions": "You are a clerk.", "task": "Help.", "tools": support_tools()}
+    exec(code.replace('Store("run.db")', "Store()"), names)
+    ctx = names["ctx"]
+    for message in support_chat()[2:]:
+        ctx.append(message)
+    assert ctx.size() <= support.budget
+
+
+def test_the_pins_are_those_of_the_reuse(support):
+    assert list(support.pins) == reuse(support_chat(), True, support_tools()).pins(support.window)
+    assert EVERY == 10 and rolling_summary(EVERY)
+
+
+# ---- the commands ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(support_chat()), encoding="utf-8")
+    return path
+
+
+def test_the_commands_write_and_print(log, capsys):
+    assert main([str(log), "--out", str(log.with_name("plan.html"))]) == 0
+    assert log.with_name("plan.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert "plan.html: use " in capsys.readouterr().out
+    assert main([str(log), "--out", str(log.with_name("plan.md")), "--window", "9000"]) == 0
+    assert (
+        log.with_name("plan.md")
+        .read_text(encoding="utf-8")
+        .startswith("# Context plan for run.json")
+    )
+    assert main([str(log)]) == 0
+    assert capsys.readouterr().out.count("# Context plan") == 1
+    assert look([str(log)]) == 0
+    assert "88 messages" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [main, look])
+def test_what_cannot_be_read_is_said_in_a_sentence(command, log, capsys):
+    log.write_text("{", encoding="utf-8")
+    assert command([str(log)]) == 1
+    assert "run.json" in capsys.readouterr().err
+    assert command([str(log.with_name("none.json"))]) == 1
+    assert "none.json" in capsys.readouterr().err
