@@ -53,6 +53,8 @@ STYLE = """<style>
 .stm table.stm-totals td, .stm table.stm-totals th { height: 24px; padding: 0 6px; }
 .stm svg.stm-swatch { display: inline-block; width: 14px; height: 14px; vertical-align: -2px; }
 .stm table.stm-totals tr.stm-lead td { background: var(--stm-wash); font-weight: 700; }
+.stm-texts pre { margin: 0 0 8px; padding: 0; background: none; color: var(--stm-ink);
+  font-size: 12px; line-height: 1.4; white-space: pre-wrap; }
 .stm-controls .widget-hslider, .stm-controls .widget-dropdown { flex-wrap: wrap; height: auto;
   width: 206px; }
 .stm-controls .widget-label { width: 100% !important; text-align: left; height: 22px; }
@@ -71,19 +73,21 @@ STYLE = """<style>
 
 KEY = {
     "head": "system and task",
-    "fixed": "system and tool schemas",
+    "fixed": "system, schemas",
     "summary": "Σ summary",
     "pinned": "◆ pinned",
     "kept": "kept",
     "again": "↻ again",
-    "said": "questions and answers",
-    "now": "tool calls of this question",
-    "old": "tool calls of earlier questions",
+    "said": "questions, answers",
+    "now": "calls of this question",
+    "notes": "◆ notes",
+    "recent": "recent steps",
+    "old": "earlier calls",
 }
 
 FILL = {"head": "var(--stm-head)", "kept": "#56B4E9", "pinned": "#E69F00", "summary": "#D590B8"}
 FILL |= {"fixed": FILL["head"], "said": "#009E73", "now": "#56B4E9", "old": "#EE8A4A"}
-FILL |= {"again": "#F0E442"}
+FILL |= {"again": "#F0E442", "notes": "#E69F00", "recent": "#56B4E9"}
 
 
 @dataclass(frozen=True)
@@ -140,8 +144,8 @@ def compact(number: float) -> str:
     return f"{number / 1000:.1f}".removesuffix(".0") + "k"
 
 
-def readouts(items: Iterable[Readout]) -> str:
-    """A row of figures, each with its caption."""
+def readouts(items: Iterable[Readout], columns: str = "") -> str:
+    """A row of figures, each with its caption; `columns` are CSS widths, if not the usual ones."""
     cells = []
     for item in items:
         mark = {None: "", True: "✓ ", False: "✕ "}[item.good]
@@ -151,7 +155,8 @@ def readouts(items: Iterable[Readout]) -> str:
             f"<div><b{kind}>{mark}{escape(item.value)}{change}</b>"
             f"<span>{escape(item.caption)}</span></div>"
         )
-    return f'<div class="stm-readouts">{"".join(cells)}</div>'
+    style = f' style="grid-template-columns:{columns}"' if columns else ""
+    return f'<div class="stm-readouts"{style}>{"".join(cells)}</div>'
 
 
 def bar_heading(text: str, kinds: Iterable[str]) -> str:
@@ -164,8 +169,17 @@ def bar_heading(text: str, kinds: Iterable[str]) -> str:
     return f"<p>{escape(text)}{key}</p>"
 
 
-def budget_bar(blocks: Sequence[Block], lines: Sequence[Line], alt: str, scale: float) -> str:
-    """A prompt as blocks on a scale of tokens, with the budget and the water marks as lines."""
+def budget_bar(
+    blocks: Sequence[Block],
+    lines: Sequence[Line],
+    alt: str,
+    scale: float,
+    cached: int | None = None,
+) -> str:
+    """A prompt as blocks on a scale of tokens, with the budget and the water marks as lines.
+
+    With `cached`, a bracket below says how many tokens at the start a prompt cache serves.
+    """
     unit = (WIDTH - 4) / scale
     pieces, x = [], 1.0
     for block in blocks:
@@ -187,7 +201,24 @@ def budget_bar(blocks: Sequence[Block], lines: Sequence[Line], alt: str, scale: 
     for line in sorted(lines, key=lambda line: -line.at):
         pieces.append(_upright(1 + line.at * unit, line, right, 18, 72))
         right = min(right, 1 + line.at * unit - 7 * len(line.label) - 8)
-    return _svg(pieces, 76, alt)
+    if cached is None:
+        return _svg(pieces, 76, alt)
+    return _svg([*pieces, *_cached_part(cached, cached * unit)], 98, alt)
+
+
+def _cached_part(cached: int, width: float) -> list[str]:
+    """A bracket under the start of a bar, and what it means."""
+    if not cached:
+        return ['<text x="1" y="92">nothing of this call comes from the cache</text>']
+    words = f"{cached:,} tokens from the cache"
+    inside = width > 7 * len(words)
+    x, anchor = (width / 2, "middle") if inside else (width + 8, "start")
+    return [
+        f'<path d="M 2 70 V 78 H {width:.1f} V 70" fill="none" stroke="var(--stm-good)" '
+        'stroke-width="2.4"/>',
+        f'<text x="{x:.1f}" y="{92 if inside else 82}" text-anchor="{anchor}" '
+        f'style="fill:var(--stm-good);font-weight:600">{words}</text>',
+    ]
 
 
 def curve(

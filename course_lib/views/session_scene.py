@@ -133,7 +133,10 @@ class SessionScene(TrimScene):
             prompt, more = self._ask_again(call, prompt, policy, walk)
             event |= more
             names = " ".join(sorted(event))
-            walk.rows.append(Row(call, count_tokens(prompt), 0, len(prompt), names, prompt))
+            read = count_tokens(prompt)
+            walk.rows.append(
+                Row(call, read, cached=0, shared=0, kept=len(prompt), event=names, prompt=prompt)
+            )
             walk.prompts.append(prompt)
             walk.noted.append(frozenset(noted))
             start = end
