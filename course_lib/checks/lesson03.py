@@ -634,3 +634,29 @@ Question(
     },
     right="The rule not to contact the supplier",
 )
+
+Question(
+    "before_03_quadratic",
+    lesson=3,
+    text="From lesson 1: an agent keeps everything, and its run gets twice as long. What happens to the "
+    "tokens that it reads in all?",
+    choices={
+        "They double": "The last model call doubles. But there are also twice as many of them.",
+        "They grow about fourfold": "Yes: twice as many model calls, and each of them about twice as long.",
+        "They stay the same": "Everything is sent again at each step, so a longer run reads more.",
+    },
+    right="They grow about fourfold",
+)
+
+Question(
+    "before_03_again",
+    lesson=3,
+    text="From lesson 2: an agent's log shows the same tool call twice, with the same arguments. The first "
+    "result wasn't in the prompt any more. What does that tell you?",
+    choices={
+        "Too little was trimmed": "Then the result would still have been there.",
+        "Too much was trimmed": "Yes: what was still needed had gone, so it was fetched again.",
+        "The tool is broken": "It may be, but this is the usual sign of something else.",
+    },
+    right="Too much was trimmed",
+)
