@@ -51,6 +51,7 @@ _LATER = {
     "exact_values": "course_lib.values",
     "finalize_turn": "course_lib.conversation",
     "find_repeats": "course_lib.conversation",
+    "coding_run": "course_lib.samples.coding",
     "invoice_run": "course_lib.samples.invoices",
     "repair": "course_lib.providers",
     "five_texts": "course_lib.samples.support",

@@ -7,6 +7,7 @@ import pytest
 from course_lib.caching import Prices, break_even
 from course_lib.checks import lesson04
 from course_lib.checks.exercises import find_question
+from course_lib.checks.predictions import predict
 
 
 @pytest.mark.parametrize(
@@ -15,6 +16,12 @@ from course_lib.checks.exercises import find_question
 )
 def test_a_number_that_is_asked_for_is_the_documents(name, answer):
     assert find_question(name).answer() == answer
+
+
+def test_a_number_that_is_nearly_right_is_told_the_difference(monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", "memory")
+    assert predict("step_21", 12_500).message.endswith("Yours is 500 too high.")
+    assert predict("step_21", 11_500).message.endswith("Yours is 500 too low.")
 
 
 def test_a_compaction_pays_from_the_call_on_that_the_library_names():

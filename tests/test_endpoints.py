@@ -203,6 +203,7 @@ def test_a_server_that_hangs_up(server, model):
 
 @pytest.mark.parametrize(("fault", "says"), FAULTS[1:4])
 def test_a_summary_that_fails_leaves_the_history_as_it_was(server, model, fault, says, caplog):
+    caplog.set_level("WARNING", logger="course_lib")
     server.answers = [fault]
     messages = incident()
     trimmed = trim(messages, 600, summarize_with(model))

@@ -379,12 +379,29 @@ def test_a_readout_says_how_much_changed():
 
 def test_every_technique_has_a_row_with_its_share_and_its_overflow():
     html = MODEL.totals(ArithmeticState())
-    rows = re.findall(r"<tr.*?</tr>", html)[1:]
+    rows = re.findall(r"<tr.*?</tr>", html)[2:]
     cells = [re.sub(r"<[^>]+>", "|", row) for row in rows]
     assert len(rows) == 9
     assert "704,000" in cells[0] and "|9|" in cells[0] and "|39|" in cells[0] and "–" in cells[0]
     assert [i for i, row in enumerate(rows) if "stm-lead" in row] == [2]
     assert "51%" in cells[2] and "303%" in cells[2]
+
+
+def test_the_table_names_its_windows_under_one_heading_in_words_that_fit():
+    upper, lower = re.findall(r"<tr.*?</tr>", MODEL.totals(ArithmeticState()))[:2]
+    assert '<th scope="colgroup" colspan="3">outgrows a window of</th>' in upper
+    assert re.findall(r">([^<>]+)</th>", lower) == ["in all", "share", "8K", "32K", "128K"]
+    assert upper.count('rowspan="2"') == 3
+
+
+def test_a_sweep_tells_the_value_that_is_set_and_the_least_one():
+    html = MODEL.sweep(ArithmeticState(every=21), "every")
+    told = re.findall(r">(at [^<]* · least [^<]*)</text>", html)
+    assert told == [
+        "at 21: 417k · least at 1: 142k",
+        "at 21: 59% · least at 1: 20%",
+        "at 21: 110% · least at 41: 100%",
+    ]
 
 
 def test_bars_are_as_long_as_the_shares():

@@ -280,6 +280,7 @@ def test_the_curve_has_both_lines_and_the_one_before(scene, state):
 def test_the_sweep_shows_the_factor_of_the_question_that_is_set(scene, state):
     swept = scene.sweep(replace(state, step=12))
     assert f">{scene.factor(replace(state, step=12)):.1f}<" in swept
+    assert re.findall(r">(at [^<]*)</text>", swept) == ["at 12: 4.6", "at 12: 5.8", "at 12: 361k"]
     assert swept.count("<polyline") == 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -11,16 +12,18 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from course_lib.replay import Run
 from course_lib.samples.positions import ACCURACY, CLOSED_BOOK, SOURCE
 from course_lib.views.arithmetic_scene import ArithmeticScene, ArithmeticState
+from course_lib.views.context_scene import MANAGERS, ContextScene, ContextState
 from course_lib.views.conversation_scene import NAMES, ConversationScene, ConversationState
 from course_lib.views.parts import Block, Line, compact
 from course_lib.views.session_scene import SessionScene, SessionState
 from course_lib.views.still import Still
+from course_lib.views.summary_scene import SummaryScene, SummaryState
 from course_lib.views.trim_scene import TrimScene, TrimState
 
 INK, QUIET, LINE = "#1f2933", "#5b6770", "#d5dae0"
 FILL = {"head": "#3d4a57", "kept": "#56B4E9", "pinned": "#E69F00", "summary": "#D590B8"}
 FILL |= {"fixed": FILL["head"], "said": "#009E73", "now": "#56B4E9", "old": "#EE8A4A"}
-FILL |= {"again": "#F0E442"}
+FILL |= {"again": "#F0E442", "notes": "#E69F00", "recent": "#56B4E9"}
 BLUE, ORANGE = "#0072B2", "#E69F00"
 
 
@@ -264,6 +267,55 @@ def draw_session(scene: SessionScene, state: SessionState) -> Still:
     _plain_axes(curve)
     readouts = "; ".join(f"{r.caption} {r.value}" for r in scene.readouts(state))
     how = f"{scene.title} · threshold {state.threshold:,} tokens, {state.keep} turns kept"
+    figure.suptitle(how, x=0.01, ha="left", fontsize=12, color=INK, fontweight="bold")
+    caption = f"{scene.sentence(state)} Figures: {readouts}. Run the cell to move it."
+    return Still(figure, f"{how}. {caption}", caption)
+
+
+def draw_summary(scene: SummaryScene, state: SummaryState) -> Still:
+    """The summary explorer's state as a picture that stands still."""
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    axes = figure.subplots()
+    told, source = scene.told(state), scene.source(state)
+    steps = range(1, len(source.steps) + 1)
+    all_facts = [len(source.so_far(step)) for step in steps]
+    axes.plot(steps, all_facts, color=QUIET, linewidth=1.3, label="all that came up")
+    axes.plot(steps, told.alive, color=BLUE, linewidth=2, label=state.how)
+    axes.fill_between(steps, told.alive, color=BLUE, alpha=0.1)
+    dots = {"marker": "o", "linestyle": "", "color": "#D590B8", "markeredgecolor": "#16202a"}
+    made = told.generations
+    axes.plot([g.step for g in made], [len(g.kept) for g in made], label="summary", **dots)
+    title = "Facts in front of the model after each step"
+    axes.set_title(title, loc="left", fontsize=10, color=QUIET)
+    axes.set_xlabel("step", color=QUIET)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(frameon=False, fontsize=9, loc="upper left")
+    _plain_axes(axes)
+    how = f"{state.source} · {state.how}, {state.ratio} to one, {len(made)} generations"
+    figure.suptitle(how, x=0.01, ha="left", fontsize=12, color=INK, fontweight="bold")
+    readouts = "; ".join(f"{r.caption} {r.value}" for r in scene.readouts(state))
+    caption = f"{scene.sentence(state)} Figures: {readouts}. Run the cell to move it."
+    return Still(figure, f"{how}. {caption}", caption)
+
+
+def draw_context(scene: ContextScene, state: ContextState) -> Still:
+    """The context explorer's state as a picture that stands still."""
+    figure = Figure(figsize=(9, 4.4), layout="constrained")
+    bar, curve = figure.subplots(2, 1, height_ratios=(1, 3))
+    title = f"What the model reads after step {state.step}"
+    scale = 1.02 * max(state.budget, scene.moment(state).read)
+    _draw_blocks(bar, scene.blocks(state), scene.lines(state), scale, title)
+    for name, colour in zip(MANAGERS, (QUIET, BLUE), strict=True):
+        walk = scene.walk(replace(state, manager=name))
+        reads = [moment.read for moment in walk.moments]
+        curve.plot(range(1, len(reads) + 1), reads, color=colour, linewidth=1.8, label=name)
+    curve.axhline(state.budget, color=INK, linewidth=1.4)
+    curve.set_title("Tokens read after each step", loc="left", fontsize=10, color=QUIET)
+    curve.set_xlabel("step", color=QUIET)
+    curve.legend(frameon=False, fontsize=9, loc="lower right")
+    _plain_axes(curve)
+    readouts = "; ".join(f"{r.caption} {r.value}" for r in scene.readouts(state))
+    how = f"{state.manager.capitalize()}, budget {state.budget:,} tokens"
     figure.suptitle(how, x=0.01, ha="left", fontsize=12, color=INK, fontweight="bold")
     caption = f"{scene.sentence(state)} Figures: {readouts}. Run the cell to move it."
     return Still(figure, f"{how}. {caption}", caption)

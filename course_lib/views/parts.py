@@ -46,7 +46,10 @@ STYLE = """<style>
 .stm .stm-kept { background: #56B4E9; } .stm .stm-pinned { background: #E69F00; }
 .stm .stm-summarised { background: #D590B8; }
 .stm .stm-dropped, .stm .stm-later { color: var(--stm-quiet); border: 1px dashed var(--stm-pale); }
-.stm .stm-key { margin-left: 14px; white-space: nowrap; font-size: 12px; }
+.stm p.stm-heading { display: flex; overflow: hidden; white-space: nowrap; }
+.stm .stm-heading b { flex: 0 1 auto; min-width: 0; overflow: hidden; text-overflow: ellipsis;
+  font-weight: normal; }
+.stm .stm-key { margin-left: 10px; white-space: nowrap; font-size: 12px; flex: none; }
 .stm .stm-key i { display: inline-block; width: 10px; height: 10px; border-radius: 2px;
   margin-right: 5px; }
 .stm .stm-bar { display: inline-block; height: 8px; background: #56B4E9; }
@@ -79,10 +82,10 @@ KEY = {
     "kept": "kept",
     "again": "↻ again",
     "said": "questions, answers",
-    "now": "calls of this question",
+    "now": "its tool calls",
     "notes": "◆ notes",
     "recent": "recent steps",
-    "old": "earlier calls",
+    "old": "earlier tool calls",
 }
 
 FILL = {"head": "var(--stm-head)", "kept": "#56B4E9", "pinned": "#E69F00", "summary": "#D590B8"}
@@ -166,7 +169,7 @@ def bar_heading(text: str, kinds: Iterable[str]) -> str:
         f'<span class="stm-key"><i style="background:{FILL[kind]}"></i>{KEY[kind]}</span>'
         for kind in shown
     )
-    return f"<p>{escape(text)}{key}</p>"
+    return f'<p class="stm-heading"><b title="{escape(text)}">{escape(text)}</b>{key}</p>'
 
 
 def budget_bar(
@@ -410,16 +413,26 @@ class TotalsRow:
     cells: Sequence[str]
 
 
-def totals(rows: Sequence[TotalsRow], heads: Sequence[str]) -> str:
-    """A table with a bar in each row; `heads` name its columns, the curve's first."""
+def totals(
+    rows: Sequence[TotalsRow], heads: Sequence[str], groups: Sequence[tuple[str, Sequence[str]]]
+) -> str:
+    """A table with a bar in each row; `heads` name its first three columns, the curve's first.
+
+    Each of `groups` is a heading, and the short names of the columns under it.
+    """
     widest = max((row.share for row in rows), default=1) or 1
     body = "".join(_totals_row(row, widest) for row in rows)
-    columns = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    widths = ["156px", "86px", "176px", *["auto"] * (len(heads) - 3)]
-    group = "".join(f'<col style="width:{width}">' for width in widths)
+    upper = "".join(f'<th scope="col" rowspan="2">{escape(head)}</th>' for head in heads)
+    upper += "".join(
+        f'<th scope="colgroup" colspan="{len(names)}">{escape(head)}</th>' for head, names in groups
+    )
+    names = [name for _, group in groups for name in group]
+    lower = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    widths = ["150px", "92px", "156px", "64px", *["auto"] * (len(names) - 1)]
+    columns = "".join(f'<col style="width:{width}">' for width in widths)
     return (
-        f'<table class="stm-rows stm-totals"><colgroup>{group}</colgroup>'
-        f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
+        f'<table class="stm-rows stm-totals"><colgroup>{columns}</colgroup>'
+        f"<thead><tr>{upper}</tr><tr>{lower}</tr></thead><tbody>{body}</tbody></table>"
     )
 
 
@@ -446,7 +459,10 @@ def sweep(panels: Sequence[Panel], along: str, alt: str, height: int = 176) -> s
 
 @dataclass(frozen=True)
 class Panel:
-    """One small chart of a sweep: `ys` against `xs`, with `now` the value that is set."""
+    """One small chart of a sweep: `ys` against `xs`, with `now` the value that is set.
+
+    `told` says under the title what is read off where `now` is; `least` marks the lowest, too.
+    """
 
     title: str
     xs: Sequence[float]
@@ -455,6 +471,8 @@ class Panel:
     percent: bool = False
     top: float | None = None  # the axis' end, where the figure has a natural one
     digits: int = 0  # behind the point, for figures such as 4.6
+    told: bool = False
+    least: bool = False
 
 
 def table(rows: Sequence[TableRow], prose: bool = False) -> str:
@@ -519,8 +537,19 @@ def _panel(panel: Panel, left: float, width: float, along: str, height: int) -> 
         f'<text x="{left + 16 + width / 2:.1f}" y="{bottom + 18}" text-anchor="middle">'
         f"{escape(along)}</text>",
         _polyline(points, "var(--stm-blue)", 2.2),
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#E69F00" stroke="#16202a"/>',
     ]
+    told = [f"at {panel.xs[nearest]:,}: {figure(panel.ys[nearest])}"] if panel.told else []
+    if panel.least:
+        lowest = min(range(len(panel.ys)), key=lambda i: panel.ys[i])
+        told.append(f"least at {panel.xs[lowest]:,}: {figure(panel.ys[lowest])}")
+        low_x, low_y = xy(panel.xs[lowest], panel.ys[lowest])
+        pieces.append(
+            f'<circle cx="{low_x:.1f}" cy="{low_y:.1f}" r="7.5" fill="none" '
+            'stroke="var(--stm-good)" stroke-width="2"/>'
+        )
+    if told:
+        pieces.append(f'<text x="{left:.1f}" y="30">{" · ".join(told)}</text>')
+    pieces.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="#E69F00" stroke="#16202a"/>')
     anchor = "end" if x > left + width - 60 else "start"
     shift = -9 if anchor == "end" else 9
     pieces.append(
