@@ -504,7 +504,7 @@ def test_pytest_gets_all_folders_or_what_was_named(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "solutions").mkdir()
     (tmp_path / "tests/test_a.py").touch()
-    options = list(testing.NBVAL)
+    options = [*testing.NBVAL, *testing.WORKERS]
     assert testing.pytest_arguments([], tmp_path) == [*options, "tests", "solutions"]
     some = ["-k", "trim"]
     assert testing.pytest_arguments(some, tmp_path) == [*options, "tests", "solutions", *some]

@@ -10,13 +10,15 @@ from course_lib.setup.environment import ROOT, child_environment, ensure
 
 FOLDERS = ("tests", "notebooks", "solutions")
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/nbval.cfg")
+# A worker for each core; the cells of a notebook need one kernel, so a file is one worker's.
+WORKERS = ("--numprocesses", "auto", "--dist", "loadfile")
 
 
 def pytest_arguments(arguments: list[str], root: Path = ROOT) -> list[str]:
     """What pytest is told: all folders that exist, or only the files that were named."""
     named = any((root / each.split("::")[0]).exists() for each in arguments)
     folders = [] if named else [folder for folder in FOLDERS if (root / folder).is_dir()]
-    return [*NBVAL, *folders, *arguments]
+    return [*NBVAL, *WORKERS, *folders, *arguments]
 
 
 def quiet_environment(python: Path, scratch: Path) -> dict[str, str]:
