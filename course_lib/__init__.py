@@ -60,6 +60,7 @@ _LATER = {
     "explore_context": "course_lib.views.explore_context",
     "explore_conversation": "course_lib.views.explore_conversation",
     "explore_arithmetic": "course_lib.views.explore_arithmetic",
+    "explore_run": "course_lib.views.explore_run",
     "explore_session": "course_lib.views.explore_session",
     "explore_summary": "course_lib.views.explore_summary",
     "explore_trim": "course_lib.views.explore_trim",
@@ -76,6 +77,7 @@ _LATER = {
     "hint": "course_lib.checks",
     "predict": "course_lib.checks",
     "progress": "course_lib.checks",
+    "pick_run": "course_lib.traces",
     "read_transcripts": "course_lib.traces",
 }
 

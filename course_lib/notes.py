@@ -11,6 +11,7 @@ import textwrap
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from course_lib.messages import CourseError
 from course_lib.tokens import count_tokens
@@ -194,6 +195,7 @@ _HEADING = re.compile(
 )
 
 
+@lru_cache(maxsize=2**13)  # a note is cleaned again with each change of it
 def one_line(text: str) -> str:
     """The text on one line; empty if it only says "none"."""
     line = " ".join(text.split())

@@ -203,8 +203,9 @@ def attempt(
     found: Reuse,
     prices: Mapping[str, Prices],
     model_window: int,
+    checked: int = 50,
 ) -> Tried:
-    """One technique on the run."""
+    """One technique on the run; at most so many of its prompts are `checked` for their validity."""
     run = replay(messages, forgiving(policy), tools=tools)
     answers, summaries = answer_tokens(messages), summary_calls(run)
     missed = found.missed_by(run)
@@ -214,7 +215,7 @@ def attempt(
         run=run,
         missed=len(missed) / len(found.uses) if found.uses else 0.0,
         valid=max(row.read for row in run.rows) <= model_window
-        and not any(validate(prompt) for prompt in some_prompts(run)),
+        and not any(validate(prompt) for prompt in some_prompts(run, checked)),
         prices={
             at: price(
                 [cache_use(row.read, row.shared, each.cache) for row in run.rows],

@@ -256,7 +256,7 @@ class _Seen:
 
     def has(self, prompt: Sequence[Message], value: str) -> bool:
         form = normal_form(value)
-        if any(form in self._forms(message) for message in prompt):
+        if any(form in self._forms(message) for message in reversed(prompt)):
             return True
         # A note says in its own words what stood elsewhere as a value: a name, a title.
         return any(self._notes(m, value) for m in prompt if m["role"] == "user" and is_summary(m))

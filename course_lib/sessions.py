@@ -41,7 +41,7 @@ def session_note(dropped: Sequence[Message]) -> str:
 
 
 def message_classes(messages: Sequence[Message], recent: int = 3) -> list[str]:
-    """For each message a name from `KEEP` or `TRIM`, by the document's two lists.
+    """For each message a name from `KEEP` or `TRIM`, by the two lists of lesson 2.
 
     The last `recent` turn groups stay. Tools named `write_…` or `decide` write
     something, and its newest version counts. A result that is JSON with a `source`

@@ -63,6 +63,8 @@ def _distance(number: float, exact: float) -> str:
     if exact < 50 and exact == int(exact) and number == int(number):
         return f" Yours is {abs(number - exact):g} too {'many' if number > exact else 'few'}."
     times = max(number, exact) / min(number, exact)
+    if f"{times:.2g}" == "1":
+        return f" Yours is {abs(number - exact):,g} too {'high' if number > exact else 'low'}."
     return f" Yours is {times:.2g} times too {'high' if number > exact else 'low'}."
 
 

@@ -11,19 +11,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from course_lib.messages import Message, assistant, system, tool_call, tool_result, user
+from course_lib.messages import assistant, system, tool_call, tool_result, user
 from course_lib.samples.coding_files import files
+from course_lib.samples.coding_papers import COMMITS, TICKETS, TOOLS, TRACES
 from course_lib.samples.coding_steps import (
     ANSWER,
-    COMMITS,
     EDITS,
     FAILURES,
     INSTRUCTIONS,
     STEPS,
     TASK,
-    TICKETS,
-    TOOLS,
-    TRACES,
     WRITTEN,
 )
 from course_lib.samples.coding_tables import log
@@ -136,7 +133,7 @@ class Project:
 
     def query_logs(self, code: str, day: str) -> str:
         """The lines of the service's log with a code, on a day."""
-        return log(code, day, 14 + int(day[-1]))
+        return log(code, day, 34 + int(day[-1]))
 
     def trace_request(self, request: str) -> str:
         """One request through the service."""
@@ -156,25 +153,20 @@ class Project:
 
     def run_tests(self, target: str = "tests", known: str = "") -> str:
         """What the tests say; `known` names those that fail, by the keys of FAILURES."""
-        paths = [p for p in self.files if p.startswith(target.split("::")[0]) and p.endswith(".py")]
+        paths = [p for p in self.files if p.startswith(target) and p.startswith("tests/test_")]
         failing = {FAILURES[key][0]: key for key in known.split()}
-        lines, items, blocks, short = [], 0, [], []
+        lines, blocks, short, passed = [], [], [], 0
         for path in paths:
-            tests = [
-                t for t in _tests(self.files[path]) if t[0] in (target.split("::") + [t[0]])[1]
-            ]
-            marks = [
-                "F" if f"{path}::{t[0]}" in failing else "." for t in tests for _ in range(t[1])
-            ]
-            items += len(marks)
-            lines.append(f"{path} {''.join(marks)}")
-            for name, _, code in tests:
+            for name, cases, code in _tests(self.files[path]):
                 key = failing.get(f"{path}::{name}")
+                word = "FAILED" if key else "PASSED"
+                lines += [f"{path}::{name}{case} {word}" for case in cases]
+                passed += 0 if key else len(cases)
                 if key:
                     blocks += [f"___ {name} ___", code, *self._raised(key)]
-                    short.append(f"FAILED {path}::{name} - {FAILURES[key][1]}")
-        end = f"{len(short)} failed, {items - len(short)} passed" if short else f"{items} passed"
-        return "\n".join([f"collected {items} items", *lines, *blocks, *short, end])
+                    short += [f"FAILED {path}::{name}{c} - {FAILURES[key][1]}" for c in cases]
+        end = f"{len(short)} failed, {passed} passed" if short else f"{passed} passed"
+        return "\n".join([f"collected {len(lines)} items", *lines, *blocks, *short, end])
 
     def _raised(self, key: str) -> Iterator[str]:
         test, error, *frames = FAILURES[key]
@@ -186,15 +178,21 @@ class Project:
         yield f"E   {error}"
 
 
-def _tests(text: str) -> list[tuple[str, int, str]]:
-    """The test functions of a file: name, how many cases, code."""
+def _tests(text: str) -> list[tuple[str, list[str], str]]:
+    """The test functions of a file: name, the marks of its cases, code."""
     found = []
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):
-            cases = [d.args[1].elts for d in node.decorator_list if isinstance(d, ast.Call)]
-            code = ast.get_source_segment(text, node) or ""
-            found.append((node.name, len(cases[0]) if cases else 1, code))
+            values = [d.args[1].elts for d in node.decorator_list if isinstance(d, ast.Call)]
+            cases = [_mark(value) for value in values[0]] if values else [""]
+            found.append((node.name, cases, ast.get_source_segment(text, node) or ""))
     return found
+
+
+def _mark(value: ast.expr) -> str:
+    """A case of a test, as pytest writes it: [NG1 5DT-Z1]."""
+    given = ast.literal_eval(value)
+    return f"[{'-'.join(given) if isinstance(given, tuple) else given}]"
 
 
 def _changes(before: str, after: str) -> str:
@@ -215,6 +213,3 @@ def _tools() -> tuple[dict[str, Any], ...]:
         function = {"name": name, "description": about, "parameters": schema}
         made.append({"type": "function", "function": function})
     return tuple(made)
-
-
-__all__ = ["Message", "coding_run"]

@@ -45,10 +45,11 @@ def read_transcripts(path: str | os.PathLike[str]) -> list[Transcript]:
             f"Understood are {understood()}, as JSON or JSON Lines."
         )
     notes = (*mended, *skipped, *_growing(runs))
-    names = [name] if len(runs) == 1 else [f"{name}, run {i}" for i in range(1, len(runs) + 1)]
+    number = "run {}" if len(runs) > 1 else ""
+    which = [run.name or number.format(i) for i, run in enumerate(runs, 1)]
     return [
-        replace(run, name=label, notes=(*notes, *run.notes))
-        for run, label in zip(runs, names, strict=True)
+        replace(run, name=f"{name}, {part}" if part else name, notes=(*notes, *run.notes))
+        for run, part in zip(runs, which, strict=True)
     ]
 
 

@@ -47,25 +47,25 @@ def recognise(document: Any) -> bool:
     if _has_blocks([*rows, *_answers(document)]):
         return True
     roles = {role_of(row) for row in rows if isinstance(row, dict)}
-    return bool(rows) and roles <= {"user", "assistant"} and bool(_system(document))
+    return bool(rows) and roles <= {"user", "assistant"} and bool(find_system(document))
 
 
 def read(document: Any) -> list[Transcript]:
     """The one run in a document that `recognise` knows."""
     notes = NotesTaken()
     if isinstance(document, list):
-        return [transcript(_read_rows(document, notes), "Anthropic messages", notes)]
-    system = _system(document)
+        return [transcript(read_rows(document, notes), "Anthropic messages", notes)]
+    system = find_system(document)
     messages: list[Message] = []
     if system:
         messages = [{"role": "system", "content": simple_content(system, notes)}]
     rows = find_messages(document, notes) or []
-    messages += _read_rows(rows, notes)
+    messages += read_rows(rows, notes)
     for answer in _answers(document):
         if rows and rows[-1].get("content") != answer["content"]:
             notes.add(ANSWER_ADDED)
         if not rows or rows[-1].get("content") != answer["content"]:
-            messages += _read_row(answer, notes)
+            messages += read_row(answer, notes)
     model, tools = find_value(document, "model", str), find_tools(document)
     kind = "request" if rows and (model or tools) else "messages" if rows else "answer"
     usage = find_value(document, "usage", dict)
@@ -95,7 +95,8 @@ def _answers(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [answer] if answer and isinstance(answer.get("content"), list) else []
 
 
-def _system(document: dict[str, Any]) -> Any:
+def find_system(document: dict[str, Any]) -> Any:
+    """The system text that stands beside the messages, or in an object beside them."""
     holders = (document, *objects_in(document))
     values = (holder.get(key) for holder in holders for key in SYSTEM_KEYS)
     return next((value for value in values if value and isinstance(value, str | list)), None)
@@ -104,17 +105,18 @@ def _system(document: dict[str, Any]) -> Any:
 # ---- reading --------------------------------------------------------------------------------
 
 
-def _read_rows(rows: list[Any], notes: NotesTaken) -> list[Message]:
+def read_rows(rows: list[Any], notes: NotesTaken) -> list[Message]:
+    """The messages that rows in Anthropic's shape are."""
     messages = []
     for number, row in enumerate(rows, 1):
         if is_message(row):
-            messages += _read_row(row, notes)
+            messages += read_row(row, notes)
         else:
             notes.add(*NOT_A_MESSAGE, where=number)
     return messages
 
 
-def _read_row(row: dict[str, Any], notes: NotesTaken) -> list[Message]:
+def read_row(row: dict[str, Any], notes: NotesTaken) -> list[Message]:
     """The messages that one row is. Results leave a user message and stand before its text."""
     content = row.get("content")
     if not isinstance(content, list):

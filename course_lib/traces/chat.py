@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from course_lib.traces.files import parse_text
@@ -48,6 +50,20 @@ HIDDEN_REASONING = (
     "A piece of reasoning is encrypted: it is left out.",
     "{n} pieces of reasoning are encrypted: they are left out.",
 )
+ROWS_LEFT_OUT = (
+    "A row that isn't part of the talk ({where}) is left out.",
+    "{n} rows that aren't part of the talk ({where}) are left out.",
+)
+NOT_A_ROW = (
+    "Row {where} isn't an object: left out.",
+    "Rows {where} aren't objects: left out.",
+)
+COMPACTED = (
+    "The session was compacted at row {where}: from there on a summary was sent in the place of "
+    "what came before. What the file still has of that is kept.",
+    "The session was compacted at rows {where}: from there on a summary was sent in the place of "
+    "what came before. What the file still has of that is kept.",
+)
 NOT_A_CALL = (
     "A tool call that isn't an object is left out.",
     "{n} tool calls that aren't objects are left out.",
@@ -88,6 +104,18 @@ def as_json(value: Any) -> Any:
     return value
 
 
+def unwrapped(value: Any, deepest: int = 3) -> Any:
+    """The JSON in a string, also if that is the JSON of a string with JSON in it."""
+    for _ in range(deepest):
+        if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"'):
+            break
+        try:
+            value = parse_text(value)
+        except (ValueError, RecursionError):
+            break
+    return value
+
+
 def to_text(value: Any) -> str:
     """A value as text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -97,6 +125,21 @@ def objects_in(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The objects among an object's values, those written as JSON in a string too."""
     values = map(as_json, document.values())
     return [value for value in values if isinstance(value, dict)]
+
+
+def rows_in(document: Any, notes: NotesTaken | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a log that are objects, numbered from 1; a single object is one row."""
+    for number, row in enumerate(document if isinstance(document, list) else [document], 1):
+        if isinstance(row, dict):
+            yield number, row
+        elif notes:
+            notes.add(*NOT_A_ROW, where=number)
+
+
+def last_value(rows: Iterable[dict[str, Any]], key: str, kind: type) -> Any:
+    """The last value of that key and type in rows; None for none."""
+    values = (row[key] for row in rows if isinstance(row.get(key), kind) and row[key])
+    return next(iter(deque(values, maxlen=1)), None)
 
 
 def other_keys(row: dict[str, Any], *known: str) -> dict[str, Any]:
@@ -396,3 +439,8 @@ def transcript(
         model=model if isinstance(model, str) else None,
         usage=usage if isinstance(usage, dict) else None,
     )
+
+
+def with_notes(runs: list[Transcript], notes: NotesTaken) -> list[Transcript]:
+    """The runs of a file, each with the notes that hold for the whole file before its own."""
+    return [replace(run, notes=(*notes.sentences(), *run.notes)) for run in runs]

@@ -37,7 +37,7 @@ PART_KEYS = {
 def recognise(document: Any) -> bool:
     """True for a list of contents, and for a request or response that holds contents."""
     if isinstance(document, list):
-        return _is_contents(document)
+        return is_contents(document)
     return isinstance(document, dict) and bool(_contents(document) or _candidates(document))
 
 
@@ -45,20 +45,20 @@ def read(document: Any) -> list[Transcript]:
     """The one run in a document that `recognise` knows."""
     notes = NotesTaken()
     if isinstance(document, list):
-        return [transcript(_read_contents(document, notes), "Gemini contents", notes)]
+        return [transcript(read_contents(document, notes), "Gemini contents", notes)]
     messages: list[Message] = []
     system = _system(document)
     if system:
         messages = [{"role": "system", "content": system}]
     contents, answers = _contents(document), _answers(document)
-    messages += _read_contents(contents, notes)
+    messages += read_contents(contents, notes)
     for _ in answers[1:]:
         notes.add(*OTHER_ANSWERS)
     answer = answers[0] if answers else None
     if answer and answer != (contents or [None])[-1]:
         if contents:
             notes.add(ANSWER_ADDED)
-        messages += _read_contents([{"role": "model", **answer}], notes)
+        messages += read_contents([{"role": "model", **answer}], notes)
     return [
         transcript(
             messages,
@@ -80,7 +80,8 @@ def _camel(key: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _read_keys(part: Any) -> dict[str, Any]:
+def camel_keys(part: Any) -> dict[str, Any]:
+    """An object's values that aren't null, under the names that the REST interface uses."""
     return {_camel(key): value for key, value in part.items() if value is not None}
 
 
@@ -101,10 +102,10 @@ def _is_part(part: Any) -> bool:
     """True for a part of Gemini's: named by its key, where others name theirs by a `type`."""
     if not isinstance(part, dict) or "type" in part:
         return False
-    return not PART_KEYS.isdisjoint(_read_keys(part))
+    return not PART_KEYS.isdisjoint(camel_keys(part))
 
 
-def _is_contents(value: Any) -> bool:
+def is_contents(value: Any) -> bool:
     """True for a list of contents with something in them; a row without parts is no harm."""
     rows = value if isinstance(value, list) else []
     contents = [row for row in rows if isinstance(row, dict) and "parts" in row]
@@ -128,7 +129,7 @@ def _value(document: dict[str, Any], key: str, kind: type | UnionType) -> Any:
 def _contents(document: dict[str, Any]) -> list[Any]:
     for key in ("contents", "history", "messages"):
         value = find_value(document, key, list)
-        if _is_contents(value):
+        if is_contents(value):
             return value
     text = document.get("contents")
     beside = any(key in document for key in ("generationConfig", "config", "model"))
@@ -159,26 +160,27 @@ def _system(document: dict[str, Any]) -> str:
 
 def _tools(document: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     tools = [tool for tool in _value(document, "tools", list) or [] if isinstance(tool, dict)]
-    declared = [_read_keys(tool).get("functionDeclarations") or [tool] for tool in tools]
+    declared = [camel_keys(tool).get("functionDeclarations") or [tool] for tool in tools]
     return tool_schemas([function for functions in declared for function in functions])
 
 
 # ---- reading --------------------------------------------------------------------------------
 
 
-def _read_contents(contents: list[Any], notes: NotesTaken) -> list[Message]:
+def read_contents(contents: list[Any], notes: NotesTaken) -> list[Message]:
+    """The messages that contents are; results leave a content and stand before its text."""
     messages: list[Message] = []
     for number, row in enumerate(contents, 1):
         if not _is_content(row):
             notes.add(*NOT_A_MESSAGE, where=number)
             continue
-        parts = [_read_keys(part) for part in row["parts"]]
-        results = [_read_result(part["functionResponse"]) for part in parts if _is_result(part)]
+        parts = [camel_keys(part) for part in row["parts"]]
+        results = [read_result(part["functionResponse"]) for part in parts if _is_result(part)]
         messages += results
         rest = [part for part in parts if not _is_result(part)]
         if rest or not results:
             role = ROLES[_role(row)]
-            messages.append(_read_turn(role, rest, notes))
+            messages.append(read_turn(role, rest, notes))
     return messages
 
 
@@ -186,7 +188,8 @@ def _is_result(part: dict[str, Any]) -> bool:
     return isinstance(part.get("functionResponse"), dict)
 
 
-def _read_turn(role: str, parts: list[dict[str, Any]], notes: NotesTaken) -> Message:
+def read_turn(role: str, parts: list[dict[str, Any]], notes: NotesTaken) -> Message:
+    """The message that parts without a result are."""
     thoughts = [part["text"] for part in parts if part.get("thought") is True and part.get("text")]
     calls = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
     said = [p for p in parts if p.get("thought") is not True and "functionCall" not in p]
@@ -207,12 +210,13 @@ def _read_part(part: dict[str, Any]) -> dict[str, Any]:
         return {"type": "text", "text": part["text"]}
     data = part.get("inlineData")
     if isinstance(data, dict):
-        media = _read_keys(data).get("mimeType") or ""
-        return {"type": media.partition("/")[0] or "media", "media": _read_keys(data)}
+        media = camel_keys(data).get("mimeType") or ""
+        return {"type": media.partition("/")[0] or "media", "media": camel_keys(data)}
     return {"type": "text", "text": to_text(part)}
 
 
-def _read_result(response: dict[str, Any]) -> Message:
+def read_result(response: dict[str, Any]) -> Message:
+    """The result that a `functionResponse` is."""
     body = response.get("response")
     if isinstance(body, dict) and len(body) == 1 and set(body) <= {"result", "output"}:
         body = next(iter(body.values()))

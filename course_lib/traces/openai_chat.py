@@ -84,9 +84,9 @@ def read(document: Any) -> list[Transcript]:
     """The one run in a document that `recognise` knows."""
     notes = NotesTaken()
     if isinstance(document, list):
-        return [transcript(_read_rows(document, notes), "OpenAI chat messages", notes)]
+        return [transcript(read_rows(document, notes), "OpenAI chat messages", notes)]
     rows = find_messages(document, notes) or []
-    messages = _read_rows(rows, notes)
+    messages = read_rows(rows, notes)
     raw = find_answer(document, notes)
     answer = read_message(raw, notes) if raw else None
     if answer and not _same(messages[-1:], answer):
@@ -198,7 +198,8 @@ def find_tools(document: dict[str, Any]) -> tuple[dict[str, Any], ...]:
 # ---- reading --------------------------------------------------------------------------------
 
 
-def _read_rows(rows: list[Any], notes: NotesTaken) -> list[Message]:
+def read_rows(rows: list[Any], notes: NotesTaken) -> list[Message]:
+    """The messages that rows of chat are; what isn't one is noted."""
     messages = []
     for number, row in enumerate(rows, 1):
         if is_message(row):

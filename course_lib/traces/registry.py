@@ -8,13 +8,67 @@ from __future__ import annotations
 
 from typing import Any
 
-from course_lib.traces import anthropic, gemini, openai_chat, responses, sharegpt
+from course_lib.traces import (
+    adk,
+    anthropic,
+    bedrock,
+    claude_code,
+    cline,
+    codex,
+    gemini,
+    gemini_cli,
+    genai,
+    hf_rows,
+    inspect_log,
+    langchain,
+    langfuse,
+    llama_index,
+    openai_agents,
+    openai_chat,
+    openhands,
+    openhands_sdk,
+    otel,
+    pydantic_ai,
+    responses,
+    semantic_kernel,
+    sharegpt,
+    swe_agent,
+    tau_bench,
+    vercel,
+)
 from course_lib.traces.chat import as_json
 from course_lib.traces.wording import NotesTaken, listed
 from course_lib.transcript import Transcript
 
 # The first that recognises a document reads it: what is more particular comes first.
-FAMILIES = (sharegpt, gemini, responses, anthropic, openai_chat)
+FAMILIES = (
+    langfuse,
+    otel,
+    openai_agents,
+    adk,
+    pydantic_ai,
+    semantic_kernel,
+    langchain,
+    llama_index,
+    genai,
+    vercel,
+    bedrock,
+    claude_code,
+    codex,
+    gemini_cli,
+    openhands,
+    openhands_sdk,
+    inspect_log,
+    tau_bench,
+    swe_agent,
+    cline,
+    sharegpt,
+    gemini,
+    responses,
+    hf_rows,
+    anthropic,
+    openai_chat,
+)
 
 # How far below the top of a file runs are looked for.
 DEEPEST = 5

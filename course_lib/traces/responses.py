@@ -74,7 +74,7 @@ def read(document: Any) -> list[Transcript]:
     """The one run in a document that `recognise` knows."""
     notes = NotesTaken()
     if isinstance(document, list):
-        return [transcript(_read_items(document, notes), "OpenAI Responses items", notes)]
+        return [transcript(read_items(document, notes), "OpenAI Responses items", notes)]
     items = [*_input(document), *_output(document)]
     instructions = find_value(document, "instructions", str)
     if instructions:
@@ -82,7 +82,7 @@ def read(document: Any) -> list[Transcript]:
     kind = "request" if _input(document) else "response"
     return [
         transcript(
-            _read_items(items, notes),
+            read_items(items, notes),
             f"OpenAI Responses {kind}",
             notes,
             tools=find_tools(document),
@@ -164,7 +164,7 @@ def _as_part(part: Any) -> dict[str, Any]:
     return {"type": "text", "text": part} if isinstance(part, str) else part
 
 
-def _read_items(items: list[Any], notes: NotesTaken) -> list[Message]:
+def read_items(items: list[Any], notes: NotesTaken) -> list[Message]:
     """The messages that the items are: what the model thinks, says and calls at once is one."""
     entries: list[_Turn | Message] = []
     for item in items:

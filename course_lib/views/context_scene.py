@@ -67,6 +67,13 @@ class Piece(NamedTuple):
     step: int = 0
 
 
+class Known(NamedTuple):
+    """A message, kept alive so that its id stays its own, and the piece that it makes."""
+
+    message: Message
+    piece: Piece
+
+
 class Moment(NamedTuple):
     """What the model reads after a step, and how much of that a prompt cache could serve."""
 
@@ -233,12 +240,14 @@ class ContextScene:
     def _mended(self, state: ContextState) -> Walk:
         """The library's manager, given the run; the oldest note goes when the notes are full."""
         moments: list[Moment] = []
+        known: dict[int, Known] = {}
         try:
             context = self.manager(state, Trace())
             for step in self.steps:
                 before = len(context.compactions)
                 give(context, step)
-                pieces = self._pieces(context.messages())
+                prompt = enumerate(context.messages())
+                pieces = [self._piece(message, at, known) for at, message in prompt]
                 compacted = len(context.compactions) > before
                 moments.append(_moment(pieces, context.size(), moments, compacted))
         except BudgetTooSmall as error:
@@ -262,13 +271,13 @@ class ContextScene:
             tools=self.tools,
         )
 
-    def _pieces(self, prompt: Sequence[Message]) -> list[Piece]:
-        pieces = []
-        for m in prompt:
-            text = _text(m)
-            kind = "recent" if pieces and pieces[-1].kind == "recent" else _kind(m, len(pieces))
-            pieces.append(Piece(kind, text, self._size(text, m)))
-        return pieces
+    def _piece(self, message: Message, place: int, known: dict[int, Known]) -> Piece:
+        """The message as a piece; most stand in many prompts, and are looked at once."""
+        if id(message) not in known:
+            text = _text(message)
+            piece = Piece(_kind(message, place), text, self._size(text, message))
+            known[id(message)] = Known(message, piece)
+        return known[id(message)].piece
 
     def _size(self, text: str, message: Message | None = None) -> int:
         key = text if message is None else f"{message['role']}\n{text}"

@@ -76,7 +76,7 @@ def presets(scene: SessionScene) -> list[Preset[SessionState]]:
     return [
         Preset(
             "Nothing managed",
-            "Each call reads all that came before: the last one is the dearest by far.",
+            "Each call reads all that came before: the last one costs most by far.",
             state(scene.highest, start.keep),
         ),
         Preset(

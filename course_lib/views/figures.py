@@ -15,6 +15,7 @@ from course_lib.views.arithmetic_scene import ArithmeticScene, ArithmeticState
 from course_lib.views.context_scene import MANAGERS, ContextScene, ContextState
 from course_lib.views.conversation_scene import NAMES, ConversationScene, ConversationState
 from course_lib.views.parts import Block, Line, compact
+from course_lib.views.run_scene import OwnRunScene, RunState
 from course_lib.views.session_scene import SessionScene, SessionState
 from course_lib.views.still import Still
 from course_lib.views.summary_scene import SummaryScene, SummaryState
@@ -319,6 +320,36 @@ def draw_context(scene: ContextScene, state: ContextState) -> Still:
     figure.suptitle(how, x=0.01, ha="left", fontsize=12, color=INK, fontweight="bold")
     caption = f"{scene.sentence(state)} Figures: {readouts}. Run the cell to move it."
     return Still(figure, f"{how}. {caption}", caption)
+
+
+def draw_run(scene: OwnRunScene, state: RunState) -> Still:
+    """The state of the explorer of your own run as a picture that stands still."""
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    misses, reads = figure.subplots(1, 2, width_ratios=(3, 2))
+    alone, pinned = scene.miss_curve(), scene.miss_curve(state.pins)
+    windows = range(1, len(alone) + 1)
+    misses.plot(windows, alone, color=QUIET, linewidth=1.4, linestyle="--", label="window alone")
+    misses.plot(windows, pinned, color=BLUE, linewidth=2, label=f"with {len(state.pins)} pins")
+    misses.axvline(state.window, color=INK, linewidth=1)
+    misses.set_title("Values missed (%), by the window's size", loc="left", fontsize=10, color=QUIET)
+    misses.set_xlabel("turn groups", color=QUIET)
+    misses.xaxis.set_major_locator(MaxNLocator(integer=True))
+    misses.legend(frameon=False, fontsize=9, loc="upper right")
+    _plain_axes(misses)
+    tried = scene.techniques(state)
+    names = [f"{each.name}, misses {each.missed:.0%}" for each in tried]
+    reads.barh(names, [each.read for each in tried], color="#56B4E9")
+    reads.invert_yaxis()
+    reads.set_title("Tokens read in all", loc="left", fontsize=10, color=QUIET)
+    reads.spines[["top", "right"]].set_visible(False)
+    reads.tick_params(colors=QUIET, labelsize=9)
+    reads.xaxis.set_major_formatter(FuncFormatter(lambda tokens, _: compact(tokens)))
+    reads.xaxis.set_major_locator(MaxNLocator(3))
+    readouts = "; ".join(f"{r.caption} {r.value}" for r in scene.readouts(state))
+    how = f"{scene.name} · window of {state.window} turn groups, {len(state.pins)} pins"
+    figure.suptitle(how, x=0.01, ha="left", fontsize=12, color=INK, fontweight="bold")
+    caption = f"{scene.sentence(state)} Figures: {readouts}. Run the cell to move it."
+    return Still(figure, f"{how}. {caption} {scene.shape_sentence()}", caption)
 
 
 def _plain_axes(axes: Any) -> None:
