@@ -495,7 +495,7 @@ def test_pictures_have_descriptions_and_text_is_escaped():
     box = explore_arithmetic(Transcript(messages, name="<img src=x>"))
     page = str(box.children[1].value) + MODEL.picture(ArithmeticState())
     assert "<script>" not in page and "<img" not in page
-    assert 'role="img" aria-label="Tokens read at each call under 9 techniques' in page
+    assert 'role="img" aria-label="Tokens read at each step under 9 techniques' in page
 
 
 def test_the_same_state_gives_the_same_picture():

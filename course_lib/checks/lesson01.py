@@ -58,19 +58,21 @@ REQUEST_TOKENS = Exercise(
     "request_tokens",
     title="Count a request, framing included",
     lesson=1,
-    minutes=8,
+    minutes=6,
     points=2,
     returns=int,
     hints=(
         "Two kinds of threes: one for each message, and one for the whole request.",
         "Walk through the messages and add up the texts of each: role, content, and where they are "
         "there, the id, name and arguments of each call, and the `tool_call_id`.",
-        "total = 3\n"
+        "total = ...   # what a request costs by itself\n"
         "for m in messages:\n"
-        "    total += 3 + count(m['role']) + count(m['content'])\n"
+        "    total += ...   # its frame, and two texts\n"
         "    for call in m.get('tool_calls', []):\n"
-        "        total += ...   # its id, name and arguments\n"
-        "    if 'tool_call_id' in m: ...",
+        "        ...\n"
+        "    if ...:   # is it a result?\n"
+        "        ...\n"
+        "return total",
     ),
 )
 
@@ -142,7 +144,7 @@ OVERFLOW_QUESTION = Exercise(
     "overflow_question",
     title="Find the question at which the window overflows",
     lesson=1,
-    minutes=10,
+    minutes=8,
     points=3,
     returns=int | None,
     hints=(
@@ -231,7 +233,7 @@ FINALIZE = Exercise(
     "finalize",
     title="Finish a question, also one that was asked before",
     lesson=1,
-    minutes=8,
+    minutes=6,
     points=3,
     returns=list,
     hints=(
@@ -318,7 +320,7 @@ SCOPED_CHAT = Exercise(
     "ScopedChat",
     title="Keep scratch and history apart",
     lesson=1,
-    minutes=12,
+    minutes=9,
     points=3,
     wants="class",
     hints=(
@@ -348,6 +350,22 @@ def _shows(chat: Any, wanted: list[Message], after: str, thought: str) -> None:
     if not isinstance(got, list):
         fail("`prompt` returns the list of messages to send.", given=after, got=got)
     expect(got == wanted, thought, given=after, got=got)
+
+
+# First of all: lists that chats share would break the other properties for no visible reason.
+@SCOPED_CHAT.property("two chats know nothing of each other")
+def _two_chats(scoped_chat: Chat) -> None:
+    first, second = scoped_chat("You help."), scoped_chat("You help, too.")
+    first.ask("Where is it?")
+    first.finish("At the depot.")
+    second.ask("Hello")
+    got = second.prompt()
+    expect(
+        "Where is it?" not in str(got) and "At the depot." not in str(got),
+        "The second chat knows what was said in the first. Where does each chat's list live?",
+        given='first.ask(…), first.finish(…), second.ask("Hello"), then second.prompt()',
+        got=got,
+    )
 
 
 @SCOPED_CHAT.property("a question is sent behind the system prompt")
@@ -391,20 +409,6 @@ def _finished(scoped_chat: Chat) -> None:
     )
 
 
-@SCOPED_CHAT.property("two chats know nothing of each other")
-def _two_chats(scoped_chat: Chat) -> None:
-    first, second = scoped_chat("You help."), scoped_chat("You help, too.")
-    first.ask("Where is it?")
-    first.finish("At the depot.")
-    second.ask("Hello")
-    _shows(
-        second,
-        [system("You help, too."), user("Hello")],
-        'first.ask(…), first.finish(…), second.ask("Hello"), then second.prompt()',
-        "The second chat knows what was said in the first. Where does each chat's list live?",
-    )
-
-
 @SCOPED_CHAT.property("what is sent can be changed without harm")
 def _own_list(scoped_chat: Chat) -> None:
     chat = scoped_chat("You help.")
@@ -442,7 +446,7 @@ CHAT_TOTAL = Exercise(
     "chat_total",
     title="What a whole chat reads, without a loop",
     lesson=1,
-    minutes=8,
+    minutes=6,
     points=2,
     returns=int,
     hints=(
@@ -483,7 +487,7 @@ def _any_chat(chat_total: Callable[[int, int, int], int], rng: Random) -> None:
         )
 
 
-@CHAT_TOTAL.property("a chat of a million million turns takes no longer")
+@CHAT_TOTAL.property("a million million turns take no longer: no loop, find the formula")
 def _huge(chat_total: Callable[[int, int, int], int]) -> None:
     n = 10**12
     got = chat_total(1, 1, n)
@@ -526,11 +530,12 @@ NumberQuestion(
     text="Everything is kept, and the chat goes on until it is twice as long. How many times as "
     "many tokens are read in all?",
     answer=lambda: round(longer_factor(), 1),
-    tolerance=0.08,
+    tolerance=0.09,  # 4, the round figure, counts as right
     unit="times",
-    right="Yes, {answer}: twice as many calls, and each reads about twice as much on average.",
-    too_low="More, it is {answer}: there are twice as many calls, and the later ones are the longest.",
-    too_high="Less, it is {answer}: twice as many calls, and each reads about twice as much.",
+    right="Yes, about {answer}: twice as many model calls, and each reads about twice as much on average.",
+    too_low="More, it is {answer}: there are twice as many model calls, and the later ones are the "
+    "longest.",
+    too_high="Less, it is {answer}: twice as many model calls, and each reads about twice as much.",
 )
 
 
@@ -589,8 +594,8 @@ NumberQuestion(
     unit="times",
     right="Yes, {answer} times less.",
     too_low="It is more, {answer}: nearly all of the list is results of questions long answered.",
-    too_high="It is less, {answer}: system prompt and schemas are read on every call all the same, "
-    "and so are the tool calls of the question itself.",
+    too_high="It is less, {answer}: system prompt and schemas are read on every model call all the "
+    "same, and so are the tool calls of the question itself.",
 )
 
 Question(
@@ -600,8 +605,8 @@ Question(
     choices={
         "One question that takes forty tool calls": "Yes: all of it is scratch of the open question. "
         "There is no earlier question whose scratch could go.",
-        "Forty questions, one tool call each": "There is scratch of 39 finished questions to leave out "
-        "at the end.",
+        "Twelve questions, one tool call each": "There is scratch of eleven finished questions to leave "
+        "out at the end.",
         "Twelve questions with long results": "That is where it saves most: long results, long since "
         "answered.",
     },

@@ -15,7 +15,7 @@ WINDOW_TOTAL = Exercise(
     "window_total",
     title="What a run reads under a sliding window",
     lesson=4,
-    minutes=8,
+    minutes=7,
     points=3,
     returns=int,
     hints=(
@@ -34,7 +34,11 @@ WINDOW_TOTAL = Exercise(
 @WINDOW_TOTAL.property("the first step carries no history")
 def _first_step(window_total: Callable[..., int]) -> None:
     got = window_total(2_000, 800, 1, 10)
-    expect(got == 2_000, "Before the first step nothing has happened: what is there to read?")
+    expect(
+        got == 2_000,
+        "A run shorter than the window, of one step. Before the first step nothing has happened: what "
+        "is there to read?",
+    )
 
 
 @WINDOW_TOTAL.property("until the window is full, nothing is saved")
@@ -43,7 +47,7 @@ def _not_full(window_total: Callable[..., int]) -> None:
         got = window_total(1_000, 100, steps, 5)
         expect(
             got == arithmetic.unmanaged_total(1_000, 100, steps),
-            "All these steps fit in the window, so each reads what is fixed and all steps before it.",
+            "A run no longer than the window: each step reads what is fixed and all steps before it.",
         )
 
 
@@ -79,7 +83,7 @@ ROLLING = Exercise(
     "rolling_summary_reads",
     title="What each step reads under a rolling summary",
     lesson=4,
-    minutes=12,
+    minutes=9,
     points=4,
     returns=list[int],
     hints=(
@@ -87,11 +91,11 @@ ROLLING = Exercise(
         "since the last of them.",
         "With `done` steps behind it, a step sees `done // every` summaries, each as big as `every` "
         "steps divided by the ratio, and `done % every` steps as they were.",
-        "summary = per_step * every // ratio\n"
+        "summary = ...   # the tokens of one summary\n"
         "reads = []\n"
         "for done in range(steps):\n"
-        "    summaries, recent = divmod(done, every)\n"
-        "    reads.append(fixed + ... + ...)\n"
+        "    summaries, recent = ..., ...   # how many summaries, how many steps since\n"
+        "    reads.append(...)\n"
         "return reads",
     ),
 )
@@ -152,14 +156,14 @@ OVERFLOW = Exercise(
     "overflow_at",
     title="The step that doesn't fit",
     lesson=4,
-    minutes=6,
+    minutes=4,
     points=2,
     returns=int | None,
     hints=(
         "You look for the first step that reads more than the window holds.",
-        "Go through the list with `enumerate(reads, 1)`, and return the number of the first step "
-        "that is too big. What is left to return behind the loop?",
-        "for step, read in enumerate(reads, 1):\n    if ...:\n        return ...\nreturn ...",
+        "Go through the list with the number of each step, `enumerate(reads, 1)`, and stop at the "
+        "first one that is too big. What if the loop comes to its end?",
+        "for step, read in ...:\n    ...   # a step that is too big ends the search\n...",
     ),
 )
 
@@ -208,7 +212,7 @@ SAVES = Exercise(
     "compaction_saves",
     title="When compacting costs more than it saves",
     lesson=4,
-    minutes=15,
+    minutes=12,
     points=4,
     returns=float,
     hints=(
@@ -266,12 +270,12 @@ def _further_cached(compaction_saves: Callable[..., float]) -> None:
 @SAVES.property("the note is answered at the price of answers")
 def _answered(compaction_saves: Callable[..., float]) -> None:
     plain = compaction_saves(**CASE, calls=5, **PRICED)
-    dearer = compaction_saves(**CASE, calls=5, **PRICED | {"output": 20.0})
-    if _differs(plain - dearer, 800 * 10.0 / 1e6):
+    higher = compaction_saves(**CASE, calls=5, **PRICED | {"output": 20.0})
+    if _differs(plain - higher, 800 * 10.0 / 1e6):
         fail(
             "Answers cost twice as much now, and the note is an answer of 800 tokens.",
             given="answers at 10 dollars for a million, then at 20",
-            got=f"the saving falls by {plain - dearer:.6f} dollars",
+            got=f"the saving falls by {plain - higher:.6f} dollars",
         )
 
 
@@ -341,7 +345,7 @@ Question(
     text="A run of 40 steps. Only the newest ten steps are sent, all older ones are dropped. By how much "
     "does that cut what the 40 steps read in all?",
     choices={
-        "By about a tenth": "It cuts more: from step 12 on each step reads the same, while without a "
+        "By about a tenth": "It cuts more: from step 11 on each step reads the same, while without a "
         "window each reads more than the one before.",
         "By about a half": "Yes. The first eleven steps read as before, and each later one still carries "
         "ten steps.",

@@ -58,8 +58,8 @@ def model_presets() -> list[Preset[ArithmeticState]]:
         ),
         Preset(
             "Compact on every step",
-            "A fifth of the tokens, but 39 summary calls and a cache that never holds: dearer than every "
-            "ten steps, and dearer than doing nothing.",
+            "A fifth of the tokens, but 39 summary calls and a cache that never holds: it costs more "
+            "than every ten steps, and more than doing nothing.",
             replace(price, focus="rolling summary", every=1),
         ),
         Preset(

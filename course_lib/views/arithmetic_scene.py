@@ -43,7 +43,7 @@ from course_lib.trimming import (
 from course_lib.views import parts
 from course_lib.views.parts import Curve, Line, Panel, Readout, TotalsRow
 
-SHOWN = ("tokens read at each call", "tokens read so far", "price so far")
+SHOWN = ("tokens read at each step", "tokens read so far", "price so far")
 WINDOWS = {"8K": 8_000, "32K": 32_000, "128K": 128_000}
 NO_CACHE = "no cache"
 PRICES = (*PRESETS, NO_CACHE)
@@ -91,7 +91,7 @@ RANGES = {
     "every": (1, 50, 1),
     "ratio": (1, 50, 1),
     "note": (0, 400, 10),
-    "cap": (0, 4_000, 100),
+    "cap": (0, 1_500, 50),  # at most what the first state's notes come to
     "keep": (0, 20, 1),
 }
 
@@ -232,10 +232,10 @@ class ArithmeticScene:
         """The figures of the leading technique."""
         lead, total = self.focus(state), self.techniques(state)[0].total
         step = self.step(state)
-        change, dearer = "", ""
+        change, price_change = "", ""
         if before is not None:
             change = _change(lead.total, self.focus(before).total)
-            dearer = _change(self.cost(lead, state), self.cost(self.focus(before), before))
+            price_change = _change(self.cost(lead, state), self.cost(self.focus(before), before))
         return [
             Readout(f"{lead.reads[step - 1]:,}", f"tokens read at step {step}"),
             Readout(
@@ -245,7 +245,7 @@ class ArithmeticScene:
             ),
             Readout(str(len(lead.summaries)), "summary calls"),
             Readout(f"{self.cached(lead, state):.0%}", "served from cache"),
-            Readout(money(self._cost(lead, state).total, 3), "price in all", change=dearer),
+            Readout(money(self._cost(lead, state).total, 3), "price in all", change=price_change),
             Readout(f"{max(lead.reads):,}", "most at once"),
         ]
 
@@ -292,9 +292,9 @@ class ArithmeticScene:
             )
             for t in all_of_them
         ]
-        over = [f"over {name} at" for name in WINDOWS]
-        heads = ["technique", "read in all", "of unmanaged", "price", "of unmanaged", *over]
-        return parts.totals(rows, heads)
+        heads = ["technique", "read in all", "of unmanaged"]
+        groups = [("price", ["in all", "share"]), ("outgrows a window of", list(WINDOWS))]
+        return parts.totals(rows, heads, groups)
 
     def sweep(self, state: ArithmeticState, along: str) -> str:
         """One technique for many values of one setting: tokens, their share, the price's share."""
@@ -305,20 +305,26 @@ class ArithmeticScene:
         leads, bases = [self.focus(s) for s in states], [self.techniques(s)[0] for s in states]
         pairs = list(zip(states, leads, bases, strict=True))
         panels = [
-            Panel("tokens read in all", tried, [t.total for t in leads], now),
+            Panel(
+                "tokens read in all", tried, [t.total for t in leads], now, told=True, least=True
+            ),
             Panel(
                 "tokens, part of unmanaged",
                 tried,
                 [t.total / (b.total or 1) for _, t, b in pairs],
                 now,
-                True,
+                percent=True,
+                told=True,
+                least=True,
             ),
             Panel(
                 "price, part of unmanaged",
                 tried,
                 [self.cost(t, s) / max(self.cost(b, s), 1e-12) for s, t, b in pairs],
                 now,
-                True,
+                percent=True,
+                told=True,
+                least=True,
             ),
         ]
         label = LABELS[along].partition(" (")[0]
@@ -337,12 +343,12 @@ class ArithmeticScene:
         how = "without a cache" if state.prices == NO_CACHE else "with the cache"
         text = (
             f"{lead.name.capitalize()}: step {step} reads {lead.reads[step - 1]:,} tokens, "
-            f"{len(lead.reads)} calls together {lead.total:,}."
+            f"all {len(lead.reads)} model calls {lead.total:,}."
         )
         if lead is base:
             return text
         tokens = share(lead.total, base.total or 1)
-        part = f" That is {tokens:.0%} of the tokens of doing nothing"
+        part = f" That is {tokens:.1%} of the tokens of doing nothing"
         return f"{text}{part}, and {how} {self.cost(lead, state) / (price or 1):.0%} of the price."
 
 

@@ -194,7 +194,7 @@ class ConversationScene:
                 f"<p>How much less is read when answers only are promoted</p>{self.sweep(state)}"
             )
         else:
-            below = f"<p>Tokens read at each call</p>{self.curve(state, before)}"
+            below = f"<p>Tokens read at each model call</p>{self.curve(state, before)}"
         return (
             f'<div class="stm">{parts.readouts(self.readouts(state, before))}'
             f"{self.bar_heading(state)}{self.bars(state)}{below}"
@@ -208,7 +208,7 @@ class ConversationScene:
         (everything, promoted), totals = self.rows(state), self.totals(state)
         over, over_too = (row.read > state.window for row in (everything, promoted))
         return [
-            Readout(f"{everything.read:,}", "everything: last call", False if over else None),
+            Readout(f"{everything.read:,}", "everything: last model call", False if over else None),
             Readout(
                 f"{promoted.read:,}",
                 "promoted only: the same call",
@@ -236,7 +236,7 @@ class ConversationScene:
     def bar_heading(self, state: ConversationState) -> str:
         """What the bars show, and a key to their colours."""
         kinds = [block.kind for row in self.rows(state) for block in self.blocks(row, state)]
-        return parts.bar_heading(f"The last call of question {state.step}", kinds)
+        return parts.bar_heading(f"Question {state.step}, its last model call", kinds)
 
     def bars(self, state: ConversationState) -> str:
         """Both prompts of one call, on the same scale of tokens."""
@@ -303,15 +303,12 @@ class ConversationScene:
         states = [replace(state, step=step) for step in steps]
         factors = [self.factor(s) for s in states]
         call_factors = [self.call_factor(s) for s in states]
-        top = 1.15 * max(*factors, *call_factors)
+        read, now = [self.totals(s)[0] for s in states], state.step
+        scale = {"top": 1.15 * max(*factors, *call_factors), "digits": 1, "told": True}
         panels = [
-            Panel("times less, in all", steps, factors, state.step, top=top, digits=1),
-            Panel(
-                "times less, on its last call", steps, call_factors, state.step, top=top, digits=1
-            ),
-            Panel(
-                "everything: read so far", steps, [self.totals(s)[0] for s in states], state.step
-            ),
+            Panel("times less, in all", steps, factors, now, **scale),
+            Panel("times less, last model call", steps, call_factors, now, **scale),
+            Panel("everything: read so far", steps, read, now, told=True),
         ]
         return parts.sweep(panels, "question", "The factors after each question")
 
@@ -351,8 +348,8 @@ class ConversationScene:
         """What there is to see, in words."""
         everything, promoted = self.rows(state)
         text = (
-            f"Question {state.step}: its last call reads {everything.read:,} tokens with everything "
-            f"kept and {promoted.read:,} promoted only, {self.call_factor(state):.1f} times less; "
+            f"Question {state.step}, last model call: {everything.read:,} tokens with everything kept, "
+            f"{promoted.read:,} promoted only, {self.call_factor(state):.1f} times less; "
             f"{self.factor(state):.1f} times less in all so far. "
         )
         return text + self._overflow_sentence(state)

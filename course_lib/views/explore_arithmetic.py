@@ -37,9 +37,9 @@ from course_lib.views.explorer import (
 from course_lib.views.figures import draw_arithmetic
 
 SHOWN_TIPS = (
-    "What the model reads at each call",
-    "All tokens up to each call",
-    "All dollars up to each call, with cache, answers and summary calls",
+    "What the model reads at each step",
+    "All tokens up to each step",
+    "All dollars up to each step, with cache, answers and summary calls",
 )
 
 
@@ -58,9 +58,7 @@ def explore_arithmetic(
     """
     if source is None:
         prices = "; ".join(f"{p.name} ({p.date})" for p in PRESETS.values())
-        about = (
-            f"A step adds a call and its result; a quarter of it is the answer. Prices: {prices}."
-        )
+        about = f"A step adds a tool call and its result; a quarter of it is the answer. Prices: {prices}."
         scene = ModelScene()
         return ArithmeticExplorer(scene, ArithmeticState(), model_presets(), about).box
     transcript = opened(source, run)

@@ -81,7 +81,7 @@ def presets(scene: SessionScene) -> list[Preset[SessionState]]:
         ),
         Preset(
             f"1–{old} become a note",
-            "Just before the last call all older turns become one note; compare what that call reads.",
+            "Just before the last turn all older ones become one note; compare what that turn reads.",
             state(last, keep),
         ),
         Preset(
@@ -91,7 +91,7 @@ def presets(scene: SessionScene) -> list[Preset[SessionState]]:
         ),
         Preset(
             "Too few kept",
-            "What is still in use goes as well. Watch for ↻: the same call a second time.",
+            "What is still in use goes as well. Watch for ↻: the same tool call a second time.",
             state(start.threshold, 2),
         ),
         Preset(

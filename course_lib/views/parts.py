@@ -6,7 +6,7 @@ moves. Colours are those of Okabe and Ito, always beside a mark or a word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -162,11 +162,11 @@ def readouts(items: Iterable[Readout], columns: str = "") -> str:
     return f'<div class="stm-readouts"{style}>{"".join(cells)}</div>'
 
 
-def bar_heading(text: str, kinds: Iterable[str]) -> str:
+def bar_heading(text: str, kinds: Iterable[str], names: Mapping[str, str] = KEY) -> str:
     """A heading for a budget bar, with a key to the colours of the blocks that are on it."""
     shown = [kind for kind in KEY if kind in set(kinds)]
     key = "".join(
-        f'<span class="stm-key"><i style="background:{FILL[kind]}"></i>{KEY[kind]}</span>'
+        f'<span class="stm-key"><i style="background:{FILL[kind]}"></i>{names[kind]}</span>'
         for kind in shown
     )
     return f'<p class="stm-heading"><b title="{escape(text)}">{escape(text)}</b>{key}</p>'
@@ -428,7 +428,7 @@ def totals(
     )
     names = [name for _, group in groups for name in group]
     lower = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    widths = ["150px", "92px", "156px", "64px", *["auto"] * (len(names) - 1)]
+    widths = ["162px", "92px", "156px", "64px", *["auto"] * (len(names) - 1)]
     columns = "".join(f'<col style="width:{width}">' for width in widths)
     return (
         f'<table class="stm-rows stm-totals"><colgroup>{columns}</colgroup>'

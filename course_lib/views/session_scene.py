@@ -331,7 +331,7 @@ class SessionScene(TrimScene):
             below = "<p>The whole session, for every value of the slider</p>"
             below += self.sweep(state, along)
         else:
-            below = "<p>Tokens read at each turn; ↻ calls made again before it</p>"
+            below = "<p>Tokens read at each turn; ↻ tool calls made again before it</p>"
             below += self.curve(state, before)
         return (
             f'<div class="stm">{parts.readouts(self.readouts(state, before))}'

@@ -224,6 +224,20 @@ class Shared(_Right):
         self.scratch = []
 
 
+@wrong("ScopedChat", "one scratch that all chats append to", "Where does each chat's list live?")
+class SharedScratch(_Right):
+    scratch: list = []  # noqa: RUF012
+
+    def __init__(self, system_prompt):
+        self.system_prompt, self.history = system_prompt, []
+
+    def ask(self, question):
+        self.scratch.append(user(question))
+
+    def finish(self, answer):
+        self.history = [*self.history, self.scratch[0], assistant(answer)]
+
+
 @wrong("ScopedChat", "returns the list that it works with", "the chat changed with it")
 class OwnList(_Right):
     def __init__(self, system_prompt):
@@ -284,7 +298,7 @@ def rounds(fixed, per_turn, turns):
     return turns * fixed + int(per_turn * turns * (turns + 1) / 2)
 
 
-@wrong("chat_total", "adds turn by turn", "still running after")
+@wrong("chat_total", "adds turn by turn", "no loop, find the formula")
 def loops(fixed, per_turn, turns):
     total = 0
     while turns:

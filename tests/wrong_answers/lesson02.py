@@ -17,6 +17,18 @@ def no_schemas(messages, tools, warn, limit):
     return "compact" if tokens > limit else "warn" if tokens > warn else "ok"
 
 
+@wrong("context_alarm", "counts messages and schemas as two requests", "as one request")
+def two_sums(messages, tools, warn, limit):
+    tokens = count_tokens(messages) + count_tokens([], tools=tools)
+    return "compact" if tokens > limit else "warn" if tokens > warn else "ok"
+
+
+@wrong("context_alarm", "counts the schemas as JSON text", "as one request")
+def json_sizes(messages, tools, warn, limit):
+    tokens = count_tokens(messages) + count_tokens(json.dumps(tools))
+    return "compact" if tokens > limit else "warn" if tokens > warn else "ok"
+
+
 @wrong("context_alarm", "counts the texts only", "stands in the arguments of a call")
 def texts_only(messages, tools, warn, limit):
     tokens = sum(count_tokens(text_of(m)) for m in messages)

@@ -35,6 +35,12 @@ def fixed_once(fixed, per_step, steps, window):
     return fixed + sum(per_step * min(done, window) for done in range(steps))
 
 
+@wrong("window_total", "has no case for a short run", "shorter than the window")
+def never_short(fixed, per_step, steps, window):
+    growing = window * (window - 1) // 2
+    return fixed * steps + per_step * (growing + window * (steps - window))
+
+
 @wrong("window_total", "gives the list, not its sum", "a whole number")
 def the_list(fixed, per_step, steps, window):
     return [fixed + per_step * min(done, window) for done in range(steps)]
