@@ -234,8 +234,9 @@ class ArithmeticScene:
         step = self.step(state)
         change, price_change = "", ""
         if before is not None:
-            change = _change(lead.total, self.focus(before).total)
-            price_change = _change(self.cost(lead, state), self.cost(self.focus(before), before))
+            change = parts.change(lead.total, self.focus(before).total, "")
+            then = self.cost(self.focus(before), before)
+            price_change = parts.change(self.cost(lead, state), then, "")
         return [
             Readout(f"{lead.reads[step - 1]:,}", f"tokens read at step {step}"),
             Readout(
@@ -479,7 +480,7 @@ class RunScene(ArithmeticScene):
 
     def sentence(self, state: ArithmeticState) -> str:
         model, lead = self.by_arithmetic(state), self.focus(state)
-        off = _change(model.total, lead.total) or "as replayed"
+        off = parts.change(model.total, lead.total, "as replayed")
         equal = f"{self.fixed:,} + {self.per_step:,} a step"
         return f"{super().sentence(state)} By the arithmetic ({equal}): {model.total:,}, {off}."
 
@@ -515,11 +516,6 @@ def _first(technique: Technique, steps: int) -> Technique:
     places = summary_places(technique)
     written = [c for at, c in zip(places, technique.summaries, strict=True) if at < steps]
     return Technique(technique.name, technique.reads[:steps], technique.shared[:steps], written)
-
-
-def _change(now: float, before: float) -> str:
-    part = now / before - 1 if before else 0
-    return f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else ""
 
 
 def _dollars(thousandths: float) -> str:

@@ -225,8 +225,7 @@ class ConversationScene:
         if before is None:
             return ""
         then = self.rows(replace(before, step=state.step))[1].read
-        part = self.rows(state)[1].read / then - 1
-        return f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else "as before"
+        return parts.change(self.rows(state)[1].read, then)
 
     def scale(self, state: ConversationState) -> float:
         """Where both bars end: one scale for the whole conversation, so that nothing jumps."""

@@ -136,6 +136,12 @@ class Line:
     solid: bool = False
 
 
+def change(now: float, before: float, same: str = "as before") -> str:
+    """How much more or less than before, in per cent; `same` where it rounds to nothing."""
+    part = now / before - 1 if before else 0
+    return f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else same
+
+
 def compact(number: float) -> str:
     """A short figure for an axis: 950, 1.5k, 12k, 774k, 4.2M."""
     if number < 1000:

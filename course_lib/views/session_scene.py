@@ -106,6 +106,9 @@ class SessionScene(TrimScene):
 
     _walks: dict[SessionState, Walk] = field(default_factory=dict)
 
+    all_values = "The whole session, for every value of the slider"
+    this_run = "Tokens read at each turn; ↻ tool calls made again before it"
+
     @property
     def summarize(self) -> Callable[[list[Message]], str]:
         """A summariser that has something to say of this session."""
@@ -323,30 +326,11 @@ class SessionScene(TrimScene):
 
     # ---- pictures ---------------------------------------------------------------------------
 
-    def picture(
-        self, state: SessionState, before: SessionState | None = None, along: str = ""
-    ) -> str:
-        """One moment, and below it the whole session, or all values of the setting `along`."""
-        if along:
-            below = "<p>The whole session, for every value of the slider</p>"
-            below += self.sweep(state, along)
-        else:
-            below = "<p>Tokens read at each turn; ↻ tool calls made again before it</p>"
-            below += self.curve(state, before)
-        return (
-            f'<div class="stm">{parts.readouts(self.readouts(state, before))}'
-            f"{self.bar_heading(state)}{self.bar(state)}{below}"
-            f'<p role="status" style="min-height:38px">{self.sentence(state)}</p></div>'
-        )
-
     def readouts(self, state: SessionState, before: SessionState | None = None) -> list[Readout]:
         """The figures on top of the picture."""
         walk, row = self.solved(state), self.row(state)
         share = walk.read / self.unmanaged.read if self.unmanaged.read else 1
-        change = ""
-        if before is not None and self.solved(before).read:
-            part = walk.read / self.solved(before).read - 1
-            change = f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else "as before"
+        change = "" if before is None else parts.change(walk.read, self.solved(before).read)
         alive, found = self.alive(state)
         notes, cuts = len(walk.events("note")), len(walk.events("cut")) + len(walk.events("drop"))
         price = walk.read * ANTHROPIC.input / ANTHROPIC.per

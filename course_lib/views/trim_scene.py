@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from course_lib.caching import MINIMUM
 from course_lib.messages import (
@@ -75,6 +75,10 @@ class TrimScene:
     tools: Sequence[dict[str, Any]] = ()
     findings: Sequence[Finding] = ()
     _solved: dict[TrimState, Solved] = field(default_factory=dict)
+
+    # What stands above the lower picture.
+    all_values: ClassVar[str] = "The whole run, for every value of the slider"
+    this_run: ClassVar[str] = "Tokens read at each step"
 
     @property
     def title(self) -> str:
@@ -209,9 +213,9 @@ class TrimScene:
     def picture(self, state: TrimState, before: TrimState | None = None, along: str = "") -> str:
         """One moment, and below it the whole run, or all values of the setting `along`."""
         if along:
-            below = "<p>The whole run, for every value of the slider</p>" + self.sweep(state, along)
+            below = f"<p>{self.all_values}</p>{self.sweep(state, along)}"
         else:
-            below = "<p>Tokens read at each step</p>" + self.curve(state, before)
+            below = f"<p>{self.this_run}</p>{self.curve(state, before)}"
         return (
             f'<div class="stm">{parts.readouts(self.readouts(state, before))}'
             f"{self.bar_heading(state)}{self.bar(state)}{below}"
@@ -222,10 +226,7 @@ class TrimScene:
         """The figures on top of the picture."""
         run, row = self.run(state), self.row(state)
         share = run.read / self.unmanaged.read if self.unmanaged.read else 1
-        change = ""
-        if before is not None and self.run(before).read:
-            part = run.read / self.run(before).read - 1
-            change = f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else "as before"
+        change = "" if before is None else parts.change(run.read, self.run(before).read)
         alive, found = self.alive(state)
         over = row.read > state.budget
         return [
