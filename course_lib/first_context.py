@@ -1,4 +1,4 @@
-"""The document's `Context` class, as lesson 6 writes it out, in pieces that can be counted once.
+"""The plain class, a first manager, as lesson 6 writes it out, in pieces that are counted once.
 
 It keeps no trace: what a compaction takes out of the text is gone. `course_lib.context` has the
 manager that stays within its budget.
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 class FirstContext:
     """Instructions, pinned notes, a rolling summary and the most recent steps, as one text.
 
-    The document takes four characters for a token; `count` says what a piece costs here.
+    The lesson takes four characters for a token; `count` says what a piece costs here.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class FirstContext:
 
 
 def summarise(entries: list[str]) -> str:
-    """The document's stand-in for a model: exact `FACT:` lines, and the beginning of the rest."""
+    """A stand-in for a model: exact `FACT:` lines, and the beginning of the rest."""
     facts = [line for e in entries for line in e.splitlines() if line.startswith("FACT:")]
     gist = [e.splitlines()[0][:60] for e in entries]
     return "Earlier: " + "; ".join(gist) + "\n" + "\n".join(facts)

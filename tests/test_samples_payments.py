@@ -9,6 +9,7 @@ import pytest
 
 from course_lib import CourseError, Store, count_tokens, payment_checks, payments, turn_groups
 from course_lib.context import Context
+from course_lib.handoff import parse_hand_off
 from course_lib.messages import calls_of, text_of, validate
 from course_lib.samples import payments as sample
 from course_lib.samples.killed import run_and_kill
@@ -131,12 +132,16 @@ def test_the_summariser_copies_facts_and_says_how_far_it_came(run):
 
 def test_a_killed_run_leaves_all_but_the_result_and_can_go_on(tmp_path, run):
     path = tmp_path / "run.db"
-    run_and_kill(path, 32)
+    run_and_kill(path, 45)
+    options = {"budget": 4000, "result_cap": 80, "summary_cap": 1200, "summarize": keep_facts}
     with Store(path) as store:
-        assert store.messages() == run[:65]
-        again = Context.resume(store, budget=4000, result_cap=80, summarize=keep_facts)
-        assert again.open_calls == ["check_032"]
-        again.append(run[65])
+        assert store.messages() == run[:91]
+        note = parse_hand_off(store.last_note()).note
+        assert note.done == (f"{len(note.facts)} results, to Payment {len(note.facts)} of 400",)
+        assert note.facts[0].startswith("PAY-10-0001 ") and not note.left_out
+        again = Context.resume(store, **options)
+        assert again.open_calls == ["check_045"]
+        again.append(run[91])
         assert again.open_calls == [] and validate(again.messages()) == []
         assert "Do not contact the supplier." in store.last_note()
 

@@ -28,7 +28,7 @@ OFFLOAD_AND_ASK = Exercise(
     "offload_and_ask",
     title="Offload a table, and answer by SQL under a cap",
     lesson=6,
-    minutes=14,
+    minutes=12,
     points=3,
     returns=tuple[str, str],
     hints=(
@@ -105,6 +105,13 @@ def _whole(offload_and_ask: Ask, rng: Random) -> None:
         len(got) == 5, "The query finds 5 rows. Write each on a line of its own, with json.dumps."
     )
     expect([r.get("amount") for r in got] == [r["amount"] for r in wanted], "Keep SQL's order.")
+    exact = count_tokens("\n".join(map(json.dumps, wanted)))
+    _, answer = offload_and_ask(rows, sql, exact)
+    expect(
+        _answer_rows(answer) == wanted and MORE not in answer,
+        f"The rows have {exact} tokens, and the cap is {exact}: all fit. Only where rows are missing "
+        "does the mark need room.",
+    )
 
 
 def _amount(row: dict) -> int:
@@ -145,34 +152,38 @@ IN_ORDER = Exercise(
     "in_order",
     title="Put the parts in order",
     lesson=6,
-    minutes=6,
+    minutes=4,
     points=2,
     returns=list[str],
     hints=(
         "Which part never changes, which one changes least after it, and what is asked now?",
-        "The order is that of the parameters. `recent` is a list already, and a part that is empty "
-        "isn't sent.",
-        "parts = [instructions, goal, ..., *recent, ...]\nreturn [part for part in parts if ...]",
+        "What changes more often stands further back: what changes at a compaction, with a note, at "
+        "each step? `recent` is a list already, and a part that is empty isn't sent.",
+        "parts = [instructions, ..., *recent, ...]\nreturn [part for part in parts if ...]",
     ),
 )
 
-Order = Callable[[str, str, str, str, list[str], str], list[str]]
+Order = Callable[..., list[str]]  # the parts by their names
+PARTS = {
+    "goal": "Find the cause.",
+    "recent": ["s8", "s9"],
+    "instructions": "Be careful.",
+    "question": "And 8842?",
+    "notes": "Rule: B.",
+    "summary": "So far: A.",
+}
 
 
 @IN_ORDER.property("instructions first, the question last")
 def _ends(in_order: Order) -> None:
-    got = in_order(
-        "Be careful.", "Find the cause.", "So far: A.", "Rule: B.", ["s8", "s9"], "And 8842?"
-    )
+    got = in_order(**PARTS)
     expect(got[:1] == ["Be careful."], "A model attends well to the start. What belongs there?")
     expect(got[-1:] == ["And 8842?"], "A model attends well to the end. What should it read last?")
 
 
 @IN_ORDER.property("goal, summary, notes and recent steps stand between them, in this order")
 def _between(in_order: Order) -> None:
-    got = in_order(
-        "Be careful.", "Find the cause.", "So far: A.", "Rule: B.", ["s8", "s9"], "And 8842?"
-    )
+    got = in_order(**PARTS)
     for name, text in (
         ("goal", "Find the cause."),
         ("summary", "So far: A."),
@@ -186,7 +197,7 @@ def _between(in_order: Order) -> None:
 
 @IN_ORDER.property("a part that is empty isn't sent")
 def _no_empties(in_order: Order) -> None:
-    got = in_order("Be careful.", "Find the cause.", "", "", [], "And 8842?")
+    got = in_order(**PARTS | {"summary": "", "notes": "", "recent": []})
     expect("" not in got, "At the start of a run there is no summary and no note. Leave them out.")
     expect(len(got) == 3, "Three of the parts say something here.")
 
@@ -194,8 +205,8 @@ def _no_empties(in_order: Order) -> None:
 @IN_ORDER.property("a new step changes nothing before it")
 def _append_only(in_order: Order, rng: Random) -> None:
     steps = [f"step {n}: {rng.choice(SUPPLIERS)}" for n in range(6)]
-    before = in_order("Be careful.", "Find the cause.", "So far: A.", "Rule: B.", steps[:5], "")
-    after = in_order("Be careful.", "Find the cause.", "So far: A.", "Rule: B.", steps, "")
+    before = in_order(**PARTS | {"recent": steps[:5], "question": ""})
+    after = in_order(**PARTS | {"recent": steps, "question": ""})
     expect(
         after[: len(before)] == before,
         "With one step more, the prompt should only grow at its end: a cache reuses what is the same.",
@@ -208,7 +219,7 @@ CAPPED_NOTE = Exercise(
     "capped_note",
     title="Notes under a cap",
     lesson=6,
-    minutes=12,
+    minutes=9,
     points=3,
     returns=dict[str, str],
     hints=(
@@ -239,6 +250,8 @@ def _notes(rng: Random, count: int) -> dict[str, str]:
 
 
 RULE = {"rule 1": "do not contact the supplier"}
+SHORT = "invoice 8842 has no order number either"
+LONG = f"{SHORT}, and Halden asks for its money until Friday, before the office closes for the year"
 
 
 @CAPPED_NOTE.property("a new note comes last")
@@ -260,17 +273,27 @@ def _replaced(capped_note: PinNote) -> None:
 def _under_cap(capped_note: PinNote, rng: Random) -> None:
     notes = _notes(rng, 8)
     cap = block_tokens(notes) + 3
-    got = capped_note(notes, "new", "invoice 8842 has no order number either", cap)
-    tokens = block_tokens(got)
-    expect(tokens <= cap, f"The block has {tokens} tokens, keys included, and its cap is {cap}.")
-    expect("new" in got, "The new note is what the agent has just learnt: it must be there.")
+    for key, text in (("new", SHORT), ("new", LONG), ("n0", LONG)):
+        got = capped_note(notes, key, text, cap)
+        tokens = block_tokens(got)
+        one_went = len(got) == len({**notes, key: text}) - 1
+        more = " One note has gone; is that enough here?" if one_went else ""
+        expect(
+            got.get(key) == text,
+            "The new note is gone. It is what the agent has just learnt: it must be there, wherever "
+            "it stands.",
+        )
+        expect(
+            tokens <= cap,
+            f"The block has {tokens} tokens, keys included, and its cap is {cap}.{more}",
+        )
 
 
 @CAPPED_NOTE.property("the oldest go, and no more than need be")
 def _oldest(capped_note: PinNote, rng: Random) -> None:
     notes = _notes(rng, 8)
     cap = block_tokens(notes) + 3
-    got = capped_note(notes, "new", "invoice 8842 has no order number either", cap)
+    got = capped_note(notes, "new", SHORT, cap)
     kept = [key for key in notes if key in got]
     expect(
         kept == list(notes)[len(notes) - len(kept) :],
@@ -287,7 +310,7 @@ def _oldest(capped_note: PinNote, rng: Random) -> None:
 def _rules_stay(capped_note: PinNote, rng: Random) -> None:
     notes = {**RULE, **_notes(rng, 6)}
     cap = block_tokens(notes) + 3
-    got = capped_note(notes, "new", "invoice 8842 has no order number either", cap)
+    got = capped_note(notes, "new", SHORT, cap)
     expect(
         "rule 1" in got, "The rule is the oldest note, and it is gone. What may the agent do now?"
     )
@@ -297,9 +320,9 @@ def _rules_stay(capped_note: PinNote, rng: Random) -> None:
 @CAPPED_NOTE.property("if nothing may go, it says so")
 def _says_full(capped_note: PinNote) -> None:
     with expect_error(ValueError, "Only a rule is left, and the two don't fit. Raise ValueError."):
-        capped_note(RULE, "new", "invoice 8842 has no order number either", block_tokens(RULE) + 2)
+        capped_note(RULE, "new", SHORT, block_tokens(RULE) + 2)
     with expect_error(ValueError, "This note alone is over the cap. Raise ValueError."):
-        capped_note({}, "new", "invoice 8842 has no order number either", 4)
+        capped_note({}, "new", SHORT, 4)
 
 
 # ---- a fresh start --------------------------------------------------------------------------
@@ -308,21 +331,21 @@ FRESH_START = Exercise(
     "fresh_start",
     title="Start afresh from a hand-off note",
     lesson=6,
-    minutes=15,
+    minutes=14,
     points=4,
     returns=list[dict],
     hints=(
-        "The note stands for the first `seen` messages. What came since must go along, in whole turn "
-        "groups: is a group half in?",
-        "Walk over the groups and keep count of the messages. A group that ends behind `seen` goes "
-        "along, unless one of its calls has no result.",
+        "The note stands for the first `seen` messages, the head among them. What came since must go "
+        "along, in whole turn groups: is a group half in?",
+        "Walk over the groups and keep count of the messages; the head counts. A group that ends behind "
+        "`seen` goes along, unless one of its tool calls has no result: how many messages has it then?",
         "head, groups = turn_groups(trace)\n"
-        "end, since = len(head), []\n"
+        "end, since = ..., []\n"
         "for group in groups:\n"
-        "    end += len(group)\n"
-        "    whole = len(group) == 1 + len(group[0].get('tool_calls') or [])\n"
-        "    if ... : since += group\n"
-        "return [*head, user(f'{SUMMARY_MARK}\\n{note}'), *since]",
+        "    end += ...\n"
+        "    calls = group[0].get('tool_calls') or []\n"
+        "    if ... and ...: since += group\n"
+        "return [*head, ..., *since]",
     ),
 )
 
@@ -353,7 +376,11 @@ def _three_parts(fresh_start: Fresh, rng: Random) -> None:
     )
     expect(NOTE in text_of(notes[0]), "The note's own words are to stand there, all of them.")
     expect(got[2] is notes[0], "The note comes right behind the head.")
-    expect(got[3:] == trace[8:], "Behind the note: what the trace holds from message 8 on.")
+    expect(
+        got[3:] == trace[8:],
+        "Behind the note: what the trace holds from message 8 on. `seen` counts "
+        "from the start of the trace, the head's two messages included.",
+    )
 
 
 @FRESH_START.property("what the note stands for doesn't go along")
@@ -365,16 +392,19 @@ def _clean(fresh_start: Fresh, rng: Random) -> None:
     )
 
 
-@FRESH_START.property("a call whose result never came is left out")
+@FRESH_START.property("a tool call whose result never came is left out")
 def _killed(fresh_start: Fresh, rng: Random) -> None:
     trace = _trace(rng, 5)[:-1]
     got = fresh_start(trace, NOTE, 8)
     expect(
         trace[-1] not in got,
-        "The run was killed before this call had its result. A provider rejects it like this, and the "
+        "The run was killed before this tool call had its result. A provider rejects it like this, and the "
         "model will ask again.",
     )
-    expect(trace[8] in got and trace[9] in got, "Only the open call goes. What was answered stays.")
+    expect(
+        trace[8] in got and trace[9] in got,
+        "Only the open tool call goes. What was answered stays.",
+    )
 
 
 @FRESH_START.property("a turn group goes along whole")
@@ -406,7 +436,7 @@ WHAT_IS_LOST = Exercise(
     "what_is_lost",
     title="Take the pin away, and say what is lost",
     lesson=6,
-    minutes=6,
+    minutes=4,
     points=2,
     returns=list[str],
     hints=(
@@ -426,9 +456,21 @@ def _pin_run(pinned: bool) -> str:
     return f"You are an agent.\n\n{note}SUMMARY\n" + "\n".join(LEFT)
 
 
+def _of_these(texts: list[str], got: list[str]) -> list[str]:
+    """The result, once each of it is one of the texts that were given."""
+    others = [text for text in got if text not in texts]
+    expect(
+        not others,
+        f"These aren't among `texts`: {', '.join(map(repr, others))}. Work out the answer from "
+        "`run` and `texts`, whatever they are.",
+    )
+    return got
+
+
 @WHAT_IS_LOST.property("what only the pin kept is lost")
 def _lost(what_is_lost: Lost) -> None:
-    got = what_is_lost(_pin_run, ["do not contact the supplier", LEFT[0]])
+    texts = ["do not contact the supplier", LEFT[0]]
+    got = _of_these(texts, what_is_lost(_pin_run, texts))
     expect(
         "do not contact the supplier" in got,
         "With the pin this text stands in the prompt, and without it it doesn't.",
@@ -440,7 +482,8 @@ def _lost(what_is_lost: Lost) -> None:
 
 @WHAT_IS_LOST.property("what was never there isn't lost")
 def _never(what_is_lost: Lost) -> None:
-    got = what_is_lost(_pin_run, ["do not pay twice", "do not contact the supplier"])
+    texts = ["do not pay twice", "do not contact the supplier"]
+    got = _of_these(texts, what_is_lost(_pin_run, texts))
     expect("do not pay twice" not in got, "This text stands in neither of the two prompts.")
 
 
@@ -451,7 +494,7 @@ def _order(what_is_lost: Lost, rng: Random) -> None:
     def run(pinned: bool) -> str:
         return " ".join(names[:4]) if pinned else " ".join(names[3:])
 
-    got = what_is_lost(run, names)
+    got = _of_these(names, what_is_lost(run, names))
     expect(names[4] not in got, "This one stands only in the prompt without the pin: it was won.")
     expect(got == names[:3], "Keep the order of `texts`.")
 
@@ -510,15 +553,18 @@ NumberQuestion(
 Question(
     "layout_cache",
     lesson=6,
-    text="The agent writes a note at every step. Where do the notes stand, if the cache should still "
-    "serve something?",
+    text="The agent writes a note at every step. Where do the notes stand, if the cache should serve "
+    "as much as it can?",
     choices={
         "In front of everything: they matter most": "Then the very first tokens change at every step, "
         "and a cache serves nothing behind a change.",
-        "Behind instructions and task": "Yes: what stands before them stays the same to the token.",
+        "Behind instructions and task": "Those two then come from the cache. But what stands behind the "
+        "notes, all the recent steps, is read afresh each time.",
         "It makes no difference": "A cache reads from the start up to the first change. Where is that?",
+        "At the end, behind the recent steps": "Yes: all before them stays the same, and only the notes "
+        "themselves are read afresh.",
     },
-    right="Behind instructions and task",
+    right="At the end, behind the recent steps",
 )
 
 Question(
@@ -541,19 +587,19 @@ Question(
         "Everything": "Each message was on the disk before the run went on.",
         "Everything since the last summary": "The summary is a way to send less. The trace has every "
         "message, also those since then.",
-        "The one call that has no result": "Yes: call 45. All before it is in the store.",
+        "The one tool call that has no result": "Yes: that of step 45. All before it is in the store.",
     },
-    right="The one call that has no result",
+    right="The one tool call that has no result",
 )
 
 Question(
     "sub_agent_reads",
     lesson=6,
     text="A sub-agent reads all 400 rows in a context of its own and answers in a sentence. What does the "
-    "main agent's next call read of that?",
+    "main agent's next model call read of that?",
     choices={
         "All that the sub-agent read": "That would be so if both shared one list. They don't.",
-        "The sentence": "Yes, and the call that asked for it. The rest stays in the other context.",
+        "The sentence": "Yes, and the tool call that asked for it. The rest stays in the other context.",
         "Nothing": "The answer comes back as a tool result, so that much is read.",
     },
     right="The sentence",
@@ -567,7 +613,7 @@ Question(
     text="A task needs a 400-row table. How should it be handled in the context?",
     choices={
         "Put it in once, at the start, where the cache serves it": "Cheaper, but it is read on every "
-        "call, fills the window, and buries what matters.",
+        "model call, fills the window, and buries what matters.",
         "Summarise it": "A summary can't answer a question about row 317.",
         "Keep it in a file or store; in the context a short reference, with tools to read or compute": "Yes: "
         "the pointer is inside, the data outside, and the tools bring the part that is asked for.",

@@ -35,6 +35,7 @@ def work(path: Path, step: int) -> None:
         *map(text_of, (instructions, task)),
         budget=4000,
         result_cap=80,
+        summary_cap=1200,
         summarize=keep_facts,
         store=Store(path),
     )

@@ -98,7 +98,7 @@ def note_on(row: Row, first: str) -> str:
 
 
 def keep_facts(messages: Sequence[Message]) -> str:
-    """The document's summariser as a note: exact `FACT:` lines, and a line for all the rest."""
+    """A plain summariser as a note: exact `FACT:` lines, and a line for all the rest."""
     results = [text_of(m).split("\n") for m in messages if m["role"] == "tool"]
     lines = [line for result in results for line in result]
     facts = [line.removeprefix("FACT: ") for line in lines if line.startswith("FACT: ")]

@@ -37,7 +37,8 @@ from course_lib.views.parts import Block, Line, Readout
 from course_lib.working_set import NOTES_MARK
 
 REMEMBERED = 300  # walks
-MANAGERS = ("the document's class", "the mended manager")
+MANAGERS = ("the plain class", "the mended manager")
+COLUMNS = "98fr 142fr 76fr 80fr 96fr 72fr"  # no caption has three lines, on a narrow page too
 KINDS = {"head": "instructions", "notes": "◆ notes", "summary": "Σ summary", "recent": "recent"}
 
 
@@ -188,7 +189,7 @@ class ContextScene:
 
     @property
     def summarize(self) -> Callable[[list[Message]], str]:
-        """The document's summariser where the run marks its facts; else the structured one."""
+        """The plain summariser where the run marks its facts; else the structured one."""
         marked = any("\nFACT: " in f"\n{step.text}" for step in self.steps)
         return keep_facts if marked else structured
 
@@ -223,7 +224,7 @@ class ContextScene:
         return self._walks[key]
 
     def _first(self, state: ContextState) -> Walk:
-        """The document's class, given the run."""
+        """The plain class, given the run."""
         context = FirstContext(self.instructions, state.budget, state.keep_last, self._size)
         context.note(self.task)
         moments: list[Moment] = []
@@ -238,7 +239,7 @@ class ContextScene:
         return Walk(moments)
 
     def _mended(self, state: ContextState) -> Walk:
-        """The library's manager, given the run; the oldest note goes when the notes are full."""
+        """The library's manager, given the run and the notes that were written in it."""
         moments: list[Moment] = []
         known: dict[int, Known] = {}
         try:
@@ -301,12 +302,12 @@ class ContextScene:
         return blocks
 
     def where(self, state: ContextState) -> dict[str, Where]:
-        """Where facts, notes and whole results of the run are at this moment."""
+        """Where facts, what notes say, and whole results of the run are at this moment."""
         prompt = "\n".join(piece.text for piece in self.moment(state).pieces)
         so_far = self.steps[: state.step]
         things = {
             "facts": [fact for step in so_far for fact in step.facts],
-            "notes": [note for step in so_far for note in step.notes],
+            "what notes say": [note for step in so_far for note in step.notes],
             "results, whole": [
                 text_of(m) for s in so_far for m in s.messages if m["role"] == "tool"
             ],
@@ -326,7 +327,7 @@ class ContextScene:
         kinds = [block.kind for block in self.blocks(state)]
         heading = f"What the model reads after step {state.step}"
         return (
-            f'<div class="stm">{parts.readouts(self.readouts(state, before))}'
+            f'<div class="stm">{parts.readouts(self.readouts(state, before), COLUMNS)}'
             f"{parts.bar_heading(heading, kinds)}{self.bar(state)}"
             f"<p>Tokens read after each step</p>{self.curve(state, before)}"
             f'<p role="status" style="min-height:38px">{escape(self.sentence(state))}</p></div>'
@@ -345,13 +346,13 @@ class ContextScene:
         return [
             Readout(
                 f"{moment.read:,}",
-                f"tokens read at step {state.step}" + (", over the budget" if over else ""),
+                f"tokens at step {state.step}" + (", over budget" if over else ""),
                 not over,
             ),
             Readout(f"{walk.read:,}", f"read in all {len(walk.moments)} steps", change=change),
-            Readout(str(so_far), "compactions"),
-            Readout(f"{moment.cached / moment.read:.0%}", "of this call from the cache"),
-            Readout(f"{facts.inside} + {facts.stored}", "facts in context + searchable"),
+            Readout(str(so_far), "compaction" if so_far == 1 else "compactions"),
+            Readout(f"{moment.cached / moment.read:.0%}", "cached at this step"),
+            Readout(f"{facts.inside} + {facts.stored}", "facts in prompt + in store"),
             Readout(f"{walk.cached / walk.read:.0%}", "cached in all"),
         ]
 
@@ -381,7 +382,7 @@ class ContextScene:
         reads = [moment.read for moment in walk.moments]
         alt = (
             f"Tokens read after each of {len(reads)} steps by {state.manager}: {walk.read:,} in all, "
-            f"{len(walk.compactions)} compactions"
+            f"compactions: {len(walk.compactions)}"
         )
         return parts.curve(
             reads,
@@ -425,13 +426,24 @@ class ContextScene:
             return walk.trouble
         so_far = sum(n <= state.step for n in walk.compactions)
         over = sum(m.read > state.budget for m in walk.moments[: state.step])
-        lost = self.where(state)["results, whole"].lost
-        nowhere = f"{lost} whole results are nowhere any more" if lost else "nothing is lost"
         times = "1 time" if so_far == 1 else f"{so_far} times"
         return (
             f"Step {state.step}, {state.manager}: {moment.read:,} tokens of {state.budget:,}. It has "
-            f"compacted {times}, was over the budget at {over} of {state.step} steps, and {nowhere}."
+            f"compacted {times}, was over the budget at {over} of {state.step} steps, and "
+            f"{self._left_out(state)}."
         )
+
+    def _left_out(self, state: ContextState) -> str:
+        """What has gone from the prompt at this moment, and whether it can be found."""
+        where = self.where(state)
+        results, facts = where["results, whole"].lost, where["facts"].stored
+        if results:
+            are = "whole result is" if results == 1 else "whole results are"
+            return f"{results} {are} nowhere any more"
+        if facts:
+            are = "fact is" if facts == 1 else "facts are"
+            return f"{facts} {are} found by search only"
+        return "no fact has left the prompt"
 
 
 def give(context: Context, step: Step) -> None:
@@ -443,7 +455,10 @@ def give(context: Context, step: Step) -> None:
 
 
 def pin_note(context: Context, note: str) -> None:
-    """Pin a note. Where the notes are full, the oldest ones go: the trace has them."""
+    """Pin a note. Where the notes are full, the oldest ones go: the trace has them.
+
+    The manager itself refuses such a note, and its agent decides; here no agent is at hand.
+    """
     while True:
         try:
             context.note(note)

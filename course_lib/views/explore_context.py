@@ -40,7 +40,8 @@ def explore_context(
 
     `run` chooses among the runs of a file that holds many, counted from 1. `facts` are texts that
     must not be lost; without them, lines that begin with `FACT:` and what results mark as a
-    `finding` count. What the agent says behind `Note:` is pinned. `tools` are the tool schemas.
+    `finding` count. What the agent says behind `Note:` is pinned here, and the oldest note goes
+    when they are full; a `Context` by itself leaves both to its agent. `tools` are tool schemas.
 
     Raises `CourseError` if the run has no user message, or nothing behind its head.
     """
@@ -77,7 +78,7 @@ def presets(scene: ContextScene) -> list[Preset[ContextState]]:
     ]
     return [
         Preset(
-            "The document's class",
+            "The plain class",
             "Kept facts and notes only grow. Once they fill the budget, it compacts at nearly every step.",
             replace(start, manager=MANAGERS[0]),
         ),
@@ -88,7 +89,7 @@ def presets(scene: ContextScene) -> list[Preset[ContextState]]:
         ),
         Preset(
             "Whole results",
-            "A few whole results fill the budget, so it has to compact again and again.",
+            "It reads as much in all as with cut results. Look at compactions and cached in all.",
             replace(start, result_cap=0),
         ),
         Preset(

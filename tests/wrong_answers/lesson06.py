@@ -87,45 +87,54 @@ def by_characters(rows, sql, cap):
     return reference, "\n".join([*lines, MORE])
 
 
+@wrong("offload_and_ask", "always keeps room for the mark", "does the mark need room")
+def always_room(rows, sql, cap):
+    reference, lines = asked(rows, sql)
+    shown = lines
+    while shown and count_tokens("\n".join([*shown, MORE])) > cap:
+        shown = shown[:-1]
+    return reference, "\n".join(shown if shown == lines else [*shown, MORE])
+
+
 # ---- in_order -------------------------------------------------------------------------------
 
 
 @wrong("in_order", "the question first", "A model attends well to the start")
-def question_first(instructions, goal, summary, notes, recent, question):
+def question_first(goal, recent, instructions, question, notes, summary):
     parts = [question, instructions, goal, summary, notes, *recent]
     return [part for part in parts if part]
 
 
 @wrong("in_order", "the question before the recent steps", "What should it read last")
-def question_inside(instructions, goal, summary, notes, recent, question):
+def question_inside(goal, recent, instructions, question, notes, summary):
     parts = [instructions, goal, summary, notes, question, *recent]
     return [part for part in parts if part]
 
 
 @wrong("in_order", "the notes in front of the goal", "What changes least comes first")
-def notes_early(instructions, goal, summary, notes, recent, question):
+def notes_early(goal, recent, instructions, question, notes, summary):
     parts = [instructions, notes, goal, summary, *recent, question]
     return [part for part in parts if part]
 
 
 @wrong("in_order", "forgets the summary", "The summary isn't sent at all")
-def no_summary(instructions, goal, summary, notes, recent, question):
+def no_summary(goal, recent, instructions, question, notes, summary):
     return [part for part in [instructions, goal, notes, *recent, question] if part]
 
 
 @wrong("in_order", "the steps as one text", "in their own order, each by itself")
-def one_text(instructions, goal, summary, notes, recent, question):
+def one_text(goal, recent, instructions, question, notes, summary):
     parts = [instructions, goal, summary, notes, "\n".join(recent), question]
     return [part for part in parts if part]
 
 
 @wrong("in_order", "sends empty parts", "no summary and no note")
-def with_empties(instructions, goal, summary, notes, recent, question):
+def with_empties(goal, recent, instructions, question, notes, summary):
     return [instructions, goal, summary, notes, *recent, question]
 
 
 @wrong("in_order", "the newest step first", "in their own order")
-def newest_first(instructions, goal, summary, notes, recent, question):
+def newest_first(goal, recent, instructions, question, notes, summary):
     parts = [instructions, goal, summary, notes, *reversed(recent), question]
     return [part for part in parts if part]
 
@@ -158,6 +167,28 @@ def uncapped(notes, key, text, cap):
 def refuses(notes, key, text, cap):
     new = {**notes, key: text}
     return new if block_tokens(new) <= cap else dict(notes)
+
+
+@wrong("capped_note", "takes one note away, and no more", "is that enough here")
+def only_one(notes, key, text, cap):
+    new = {**notes, key: text}
+    if block_tokens(new) > cap:
+        may_go = [k for k in new if k != key and not k.startswith("rule")]
+        if not may_go:
+            raise ValueError("too big")
+        del new[may_go[0]]
+    return new
+
+
+@wrong("capped_note", "the new note goes where it replaced the oldest", "The new note is gone")
+def new_one_goes(notes, key, text, cap):
+    new = {**notes, key: text}
+    while block_tokens(new) > cap:
+        may_go = [k for k in new if not k.startswith("rule")]
+        if not may_go:
+            raise ValueError("too big")
+        del new[may_go[0]]
+    return new
 
 
 @wrong("capped_note", "counts the texts without their keys", "keys included")
@@ -232,7 +263,7 @@ def note_alone(trace, note, seen):
     return [*trace[:2], user(f"{SUMMARY_MARK}\n{note}")]
 
 
-@wrong("fresh_start", "leaves the open call in", "was killed before this call")
+@wrong("fresh_start", "leaves the open call in", "was killed before this tool call")
 def open_call(trace, note, seen):
     return [*trace[:2], user(f"{SUMMARY_MARK}\n{note}"), *trace[seen:]]
 
@@ -258,6 +289,17 @@ def drops_half(trace, note, seen):
         if start >= seen and len(group) == 1 + len(group[0].get("tool_calls") or []):
             since += group
         start += len(group)
+    return [*head, user(f"{SUMMARY_MARK}\n{note}"), *since]
+
+
+@wrong("fresh_start", "doesn't count the head", "the head's two messages included")
+def head_uncounted(trace, note, seen):
+    head, groups = turn_groups(trace)
+    end, since = 0, []
+    for group in groups:
+        end += len(group)
+        if end > seen and len(group) == 1 + len(group[0].get("tool_calls") or []):
+            since += group
     return [*head, user(f"{SUMMARY_MARK}\n{note}"), *since]
 
 
@@ -288,3 +330,8 @@ def differs(run, texts):
 def resorted(run, texts):
     lost = [text for text in texts if text in run(True) and text not in run(False)]
     return lost[::-1]
+
+
+@wrong("what_is_lost", "the answer of the cell above, typed in", "These aren't among `texts`")
+def typed_in(run, texts):
+    return ["invoice 8841", "do not contact the supplier"]
