@@ -14,9 +14,10 @@ exercises:  # make exercises/ from solutions/
 bench:  # speed, as ratios
 	$(PYTHON) -m benchmarks
 
-requirements:  # both lock files, from pyproject.toml; needs uv; delete the files first for newer versions
+requirements:  # the lock files, from pyproject.toml; needs uv; delete the files first for newer versions
 	$(COMPILE) --output-file requirements.txt
-	$(COMPILE) --extra test --constraint requirements.txt --output-file requirements-test.txt
+	$(COMPILE) --extra workshop --constraint requirements.txt --output-file requirements-workshop.txt
+	$(COMPILE) --extra workshop --extra test --constraint requirements-workshop.txt --output-file requirements-test.txt
 
 lint:
 	ruff check .

@@ -207,6 +207,7 @@ def test_a_changed_lock_is_installed_again(project: Path, pip_runs: list[str]) -
 
 def test_the_test_tools_bring_the_lab_along(project: Path, pip_runs: list[str]) -> None:
     environment.ensure("test")
+    environment.ensure("workshop")
     environment.ensure("lab")
     assert pip_runs == ["requirements-test.txt"]
 
@@ -296,11 +297,16 @@ def test_every_pin_is_in_the_range_of_pyproject() -> None:
                 assert environment.fault(requirement, lambda name, pin=pin: pin) == ""
 
 
-def test_the_test_lock_is_the_lab_lock_and_more() -> None:
-    small = environment.pins(ROOT / "requirements.txt")
-    large = environment.pins(ROOT / "requirements-test.txt")
+@pytest.mark.parametrize(
+    ("smaller", "larger", "more"),
+    [("lab", "workshop", {"jupyterhub"}), ("workshop", "test", {"pytest", "nbval"})],
+)
+def test_each_lock_is_the_one_before_it_and_more(
+    smaller: environment.Need, larger: environment.Need, more: set[str]
+) -> None:
+    small, large = (environment.pins(ROOT / environment.LOCKS[each]) for each in (smaller, larger))
     assert small == {name: large[name] for name in small}
-    assert {"pytest", "nbval"} <= large.keys() - small.keys()
+    assert more <= large.keys() - small.keys()
 
 
 @pytest.mark.parametrize("lock", environment.LOCKS.values())

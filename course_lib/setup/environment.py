@@ -17,18 +17,29 @@ import tomllib
 from collections import deque
 from collections.abc import Callable, Iterable
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-Need = Literal["lab", "test"]
+Need = Literal["lab", "workshop", "test"]
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
-LOCKS: dict[Need, str] = {"lab": "requirements.txt", "test": "requirements-test.txt"}
+# Each lock file holds every pin of the one before it.
+LOCKS: dict[Need, str] = {
+    "lab": "requirements.txt",
+    "workshop": "requirements-workshop.txt",
+    "test": "requirements-test.txt",
+}
+EXTRAS: dict[Need, tuple[str, ...]] = {
+    "lab": (),
+    "workshop": ("workshop",),
+    "test": ("workshop", "test"),
+}
 OLDEST = (3, 11)
 
 # Read off pip's downloads on Linux; told to the learner before the wait, so a round figure will do.
-MEGABYTES: dict[Need, int] = {"lab": 90, "test": 150}
+MEGABYTES: dict[Need, int] = {"lab": 90, "workshop": 150, "test": 210}
 
 PROBE = (
     "import json, sys, sysconfig;"
@@ -85,13 +96,13 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def requirements(need: Need) -> list[Requirement]:
-    """The packages that `lab` or `test` needs, from pyproject.toml."""
+    """The packages that `lab`, `workshop` or `test` needs, from pyproject.toml."""
     file = ROOT / "pyproject.toml"
     if not file.exists():
         raise SystemExit("Run this in the course's folder, the one that holds pyproject.toml.")
     project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
-    extra = project["optional-dependencies"]["test"] if need == "test" else []
-    return [parse_requirement(text) for text in project["dependencies"] + extra]
+    extras = (project["optional-dependencies"][name] for name in EXTRAS[need])
+    return [parse_requirement(text) for text in chain(project["dependencies"], *extras)]
 
 
 def fault(requirement: Requirement, version_of: Callable[[str], str] = metadata.version) -> str:
@@ -224,8 +235,7 @@ def install(interpreter: Interpreter, need: Need) -> None:
         _stamp(interpreter.site, each).unlink(missing_ok=True)
     forget_unfinished(interpreter.site)
     run_pip(interpreter.python, ROOT / LOCKS[need])
-    # The test lock holds every pin of the other one, so both are installed.
-    for each in LOCKS if need == "test" else (need,):
+    for each in list(LOCKS)[: list(LOCKS).index(need) + 1]:
         _stamp(interpreter.site, each).write_text(_digest(each), encoding="utf-8")
 
 
@@ -286,7 +296,7 @@ def _note(text: str, live: bool) -> None:
 
 
 def ensure(need: Need) -> Path:
-    """The interpreter that has what `lab` or `test` needs; makes and fills `.venv` if none has."""
+    """The interpreter that has what the command needs; makes and fills `.venv` if none has."""
     if choice(need) == "active":
         return Path(sys.executable)
     interpreter = make_venv()
