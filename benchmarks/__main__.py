@@ -16,6 +16,7 @@ BENCHMARKS = {
     "trim_against_peers": "one trim, beside those of other libraries and two floors (some minutes)",
     "agent_loop": "1,000 steps of an agent with a trim before each call",
     "replays": "the replay of 1,000 steps under each policy",
+    "own_run": "a run of 10,000 messages from its file: analysed, planned, drawn (a minute or two)",
     "start_up": "what `import course_lib` costs",
     "explorer_move": "what a move of a slider costs in the kernel",
     "browser_latency": "from a key on a slider to the picture, in a real browser",

@@ -188,10 +188,13 @@ def text_facts(result: str) -> list[str]:
 
 
 def facts_said(messages: Sequence[Message]) -> Iterator[str]:
-    """What user and model said with an exact value in it, but for the rules."""
+    """What user and model said with an exact value in it; no rules, no questions of the model."""
     for message in messages:
         if message["role"] in ("user", "assistant"):
-            yield from (line for line in telling(text_of(message)) if not RULE.search(line))
+            lines = [line for line in telling(text_of(message)) if not RULE.search(line)]
+            # A question of the user's may be the only place of a value; the model's own tell nothing.
+            asking = message["role"] == "assistant"
+            yield from (line for line in lines if not (asking and line.endswith("?")))
 
 
 def telling(text: str) -> Iterator[str]:

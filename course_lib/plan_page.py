@@ -87,7 +87,7 @@ def parts(plan: Plan) -> Iterator[Part]:
     yield Items(RULES)
     yield Heading("Keep in every prompt")
     pins = [
-        f"{pin.value} (missed {pin.missed} times, up to {pin.distance} groups back)"
+        f"{pin.value} (missed {pin.missed} time{'s' * (pin.missed != 1)}, up to {pin.distance} groups back)"
         for pin in plan.pins
     ]
     yield Items(

@@ -8,13 +8,13 @@ is judged by what it read, cost and missed on this very run. The rules that choo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from course_lib.caching import PRESETS, Prices, answer_tokens, cache_use, price, summary_calls
 from course_lib.extraction import constraints_in, structured
-from course_lib.messages import BudgetTooSmall, Message, validate
+from course_lib.messages import BudgetTooSmall, Message, group_indices, validate
 from course_lib.replay import Run, replay
 from course_lib.reuses import Pin, Reuse, reuse
 from course_lib.shapes import WINDOWS, Shape, shape_of
@@ -36,6 +36,7 @@ DEAD = 0.5  # the share of the results' tokens from which on they are worth trim
 NEAR = 0.1  # prices that differ by less are the same
 MANY_USES, SOME_USES = 100, 30  # reuses, for how sure a plan is
 WIDEST = 40  # turn groups: who needs a wider window needs something other than a window
+MOST_CALLS = 400  # model calls: of a longer run, techniques are replayed on the end
 EVERY, KEEP = 10, 3  # groups between rolling summaries, results that masking leaves whole
 
 RULES = (
@@ -45,6 +46,12 @@ RULES = (
     "Of those that are fit, the cheapest by the price list is chosen, cache and summary calls counted; "
     f"within {NEAR:.0%} of it, the one that reads least.",
     "If none is fit, the one that misses least is chosen.",
+)
+
+
+REPLAYED = (
+    "The techniques were replayed on the last {:,} of {:,} model calls: their figures are for these, "
+    "and what only grows reads more in the whole run."
 )
 
 
@@ -80,7 +87,7 @@ class Tried:
         return self.valid and self.missed <= MISSED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What to do about the context of a run like this one, and the figures behind it."""
 
@@ -108,6 +115,9 @@ class Plan:
         from course_lib.plan_page import html
 
         return html(self)
+
+    def __repr__(self) -> str:
+        return f"<Plan for {self.name!r}: {self.chosen.name}, {self.chosen.setting}>"
 
     def _repr_markdown_(self) -> str:
         return self.markdown()
@@ -142,14 +152,17 @@ def plan(
         trying.append(
             ("window and pins", f"sliding_window({window})  # and pins", sliding_window(window))
         )
-    marked = with_pins(messages, pins)
+    start = start_of_end(messages)
+    part, marked = (end_of(run, start) for run in (messages, with_pins(messages, pins)))
+    here = found if start is None else reuse(part, answers=True, tools=tools)
     tried = [
-        attempt(
-            *each, marked if "pins" in each[0] else messages, tools, found, prices, model_window
-        )
+        attempt(*each, marked if "pins" in each[0] else part, tools, here, prices, model_window)
         for each in trying
     ]
+    tried[0] = replace(tried[0], valid=tried[0].valid and max(shape.reads) <= model_window)
     chosen, reasons = choose(tried, shape, by)
+    if start is not None:
+        reasons.append(REPLAYED.format(MOST_CALLS, shape.calls))
     return Plan(
         name=name or "this run",
         shape=shape,
@@ -161,9 +174,28 @@ def plan(
         reasons=(*reasons, *at_the_source(shape)),
         sure=how_sure(found, tried, chosen, by),
         pins=tuple(pins),
-        constraints=tuple(rule.removeprefix("- ") for rule in constraints_in(messages)),
+        constraints=tuple(
+            dict.fromkeys(rule.removeprefix("- ") for rule in constraints_in(messages))
+        ),
         by=by,
     )
+
+
+def start_of_end(messages: Sequence[Message], calls: int = MOST_CALLS) -> int | None:
+    """The turn group with which the last so many model calls begin; None if there are no more."""
+    asked = [i for i, message in enumerate(messages) if message["role"] == "assistant"]
+    if len(asked) <= calls:
+        return None
+    return group_indices(messages, strict=False).group_of(asked[-calls])
+
+
+def end_of(messages: Sequence[Message], start: int | None) -> list[Message]:
+    """The head and the turn groups from `start` on; everything for None."""
+    if start is None:
+        return list(messages)
+    grouping = group_indices(messages, strict=False)
+    groups = (grouping.group(at) for at in range(start, len(grouping)))
+    return [messages[i] for i in sorted([*grouping.head, *(i for group in groups for i in group)])]
 
 
 def needed_window(found: Reuse, share: float) -> int:
@@ -273,8 +305,9 @@ def choose(tried: Sequence[Tried], shape: Shape, by: str) -> tuple[Tried, list[s
         most = min(most, everything.prices[by])
     chosen = min((each for each in fit if each.prices[by] <= most), key=lambda each: each.read)
     saved = 1 - chosen.prices[by] / everything.prices[by] if everything.prices[by] else Decimal(0)
+    compared = f"{saved:.0%} less" if saved >= 0 else f"{-saved:.0%} more"
     reasons = [
-        f"{chosen.name} costs {saved:.0%} less than keeping everything, at {by}'s prices, reads "
+        f"{chosen.name} costs {compared} than keeping everything, at {by}'s prices, reads "
         f"{chosen.read:,} tokens instead of {everything.read:,}, and misses {chosen.missed:.0%} of "
         "the values that calls came back for."
     ]

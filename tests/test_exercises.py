@@ -26,7 +26,7 @@ BANK = tests.wrong_answers.BANK
 
 def functions_of(notebook, names):
     """The functions that a notebook's cells define, by running its imports and definitions."""
-    namespace = {"__name__": "notebook"}
+    namespace, defined = {"__name__": "notebook"}, set()
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -36,7 +36,8 @@ def functions_of(notebook, names):
             if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
         ]
         exec(compile(ast.Module(kept, []), cell.id, "exec"), namespace)
-    return {name: namespace[name] for name in names if name in namespace}
+        defined |= {node.name for node in kept if not isinstance(node, ast.Import | ast.ImportFrom)}
+    return {name: namespace[name] for name in names if name in defined}
 
 
 NAMES = [exercise.name for exercise in all_exercises()]

@@ -30,6 +30,7 @@ from course_lib.views.summary_scene import (
     RATIOS,
     SUMMARISERS,
     SWEPT,
+    TEXT_LINE,
     Piece,
     Source,
     SummaryScene,
@@ -85,7 +86,11 @@ def test_drift_four_tellings_leave_one_fact(scene):
     assert state == SAMPLE_START == replace(preset("Told once"), generations=4)
     assert len(drift.generations) == 4 and len(drift.last.kept) == 1
     assert "about 50,000" in drift.last.text and "8841" not in drift.last.text
-    assert find_question("facts_after_four").answer() == 1
+    question = find_question("facts_after_four")
+    once = last(scene, "Told once")
+    assert question.right == str(len(drift.last.kept)) == "1"
+    assert f"39 lookups long, with {len(scene.source(state).facts)} exact values" in question.text
+    assert f"carelessly, {len(once.kept)} of them" in question.text
 
 
 def test_merging_as_often_within_the_same_limit_loses_nothing(scene):
@@ -93,6 +98,7 @@ def test_merging_as_often_within_the_same_limit_loses_nothing(scene):
     assert state == replace(preset("Drift"), how="structured")
     assert merged.lost == () and merged.invented == ()
     assert merged.ratio >= 40
+    assert (merged.tokens, last(scene, "Drift").tokens) == (759, 190)
     assert scene.source(state).rules_kept(merged.text)
 
 
@@ -100,6 +106,7 @@ def test_first_words_keep_all_facts_and_lose_the_rule(scene):
     state, cut = preset("The rule is lost"), last(scene, "The rule is lost")
     assert cut.lost == () and not scene.source(state).rules_kept(cut.text)
     assert "do not contact" not in cut.text
+    assert state.generations == 12
     assert "The user's rule is gone" in scene.sentence(state)
 
 
@@ -281,7 +288,7 @@ def test_the_change_since_the_setting_before_is_told(scene):
 def test_the_curve_marks_each_summary_and_draws_the_one_before(scene):
     drift, once = preset("Drift"), preset("Told once")
     html = scene.curve(drift, once)
-    assert html.count(">Σ</text>") == 4
+    assert re.findall(">Σ([^<]*)</text>", html) == ["", "", "", "\u2003\u2003"]
     assert html.count('stroke-dasharray="1 4"') == 1
     assert 'stroke-dasharray="1 4"' not in scene.curve(drift)
     assert "at the end 1 of 13, after 4 summaries" in html
@@ -301,6 +308,19 @@ def test_the_summarys_values_are_marked_and_its_text_escaped():
     assert re.search(r"<span[^>]*>! 48,000</span>", html)
     assert html.endswith("and E123")
     assert marked("<i>", set(), set()) == "&lt;i&gt;"
+
+
+def test_the_summary_has_a_heading_and_its_box_cuts_no_line_through(scene, explorer):
+    html = scene.text(SAMPLE_START)
+    assert "The last summary itself" in html
+    heights = [int(height) for height in re.findall(r"line-height:(\d+)px", html)]
+    assert heights[:2] == [TEXT_LINE] * 2 and max(heights[2:]) < TEXT_LINE
+    assert int(explorer.text.layout.height.removesuffix("px")) % TEXT_LINE == 0
+
+
+def test_the_slider_names_the_least_and_the_readout_what_came_out(scene, explorer):
+    assert explorer.controls["ratio"].label == "≥ 40 : 1"
+    assert readout(scene, SAMPLE_START, "tokens").caption == "tokens, came out 164.5 : 1"
 
 
 def test_a_sweep_shows_every_value_of_the_setting(scene):

@@ -265,6 +265,13 @@ def test_the_first_line_of_several_is_a_title_and_stands_in_done_alone():
     assert (alone.done, alone.facts) == (("look_up: Code E12",), ("Code E12",))
 
 
+def test_questions_of_the_model_are_no_facts_and_the_users_stay():
+    asked = [*INVOICE, assistant("Who is S1? The code is E12."), user("Is 8842 open?"), INVOICE[6]]
+    facts = parse_note(structured(asked)).facts
+    assert "The code is E12." in facts and "Is 8842 open?" in facts
+    assert "Who is S1?" not in facts
+
+
 def test_an_earlier_note_is_merged_and_not_summarised_again():
     earlier = user(f"{SUMMARY_MARK}\n{THE_DOCUMENTS}")
     both = parse_note(structured([earlier, *INVOICE[4:]]))

@@ -12,6 +12,7 @@ import pytest
 
 from course_lib import (
     CourseError,
+    coding_run,
     incident,
     invoice_run,
     plan,
@@ -22,8 +23,19 @@ from course_lib import (
 from course_lib.caching import PRESETS, answer_tokens, cost
 from course_lib.messages import assistant, system, tool_call, tool_result, user
 from course_lib.plan_command import look, main
-from course_lib.plans import EVERY, MISSED, RULES, choose, how_sure, settings_code
+from course_lib.plans import (
+    EVERY,
+    MISSED,
+    MOST_CALLS,
+    RULES,
+    choose,
+    end_of,
+    how_sure,
+    settings_code,
+    start_of_end,
+)
 from course_lib.reuses import reuse
+from course_lib.shapes import unmanaged_reads
 from course_lib.trimming import mask_results, rolling_summary
 
 
@@ -201,6 +213,56 @@ def test_the_settings_run_as_they_are(support):
 def test_the_pins_are_those_of_the_reuse(support):
     assert list(support.pins) == reuse(support_chat(), True, support_tools()).pins(support.window)
     assert EVERY == 10 and rolling_summary(EVERY)
+
+
+def test_what_costs_more_is_not_said_to_cost_less():
+    small = plan(coding_run(), model_window=32_000)
+    part = small.chosen.prices[small.by] / small.tried[0].prices[small.by]
+    assert small.chosen.name == "window and pins" and part > 1
+    assert f"costs {part - 1:.0%} more than keeping everything" in small.reasons[0]
+    assert "less" not in small.reasons[0]
+
+
+def test_a_rule_that_is_said_twice_stands_in_the_plan_once():
+    made = plan(coding_run())
+    rule = "Never edit a file under tests/golden."
+    assert made.constraints.count(rule) == 1
+    assert repr(made) == f"<Plan for {made.name!r}: everything kept, append_all()>"
+    assert "missed 1 time," in made.markdown() and "missed 1 times" not in made.markdown()
+
+
+def long_run(calls):
+    steps = [
+        message
+        for n in range(calls)
+        for message in (
+            assistant("", [tool_call(f"c{n}", "look_up", key=f"K-{n // 2 + 500}")]),
+            tool_result(f"c{n}", f"K-{n // 2 + 501} is the next one, after much else " * 3),
+        )
+    ]
+    return [system("You are a clerk."), user("Follow the keys."), *steps]
+
+
+def test_of_a_long_run_the_techniques_are_replayed_on_its_end():
+    run = long_run(MOST_CALLS + 30)
+    made = plan(run, model_window=unmanaged_reads(run)[-1] - 1)
+    start = start_of_end(run)
+    part = end_of(run, start)
+    assert start == 30 and part[:2] == run[:2] and part[2:] == run[2 + 2 * 30 :]
+    assert all(len(each.run.rows) == MOST_CALLS for each in made.tried)
+    assert made.shape.calls == MOST_CALLS + 30 and made.reuse == reuse(run, True)
+    assert sum(f"the last {MOST_CALLS}" in reason for reason in made.reasons) == 1
+    whole = tried(made, "everything kept")
+    assert whole.missed == 0
+    # It outgrew the window before the part that was replayed, and so isn't valid.
+    assert whole.peak < made.shape.reads[-1] - 1 and not whole.valid
+
+
+def test_a_run_of_usual_length_is_replayed_whole(support):
+    assert start_of_end(long_run(MOST_CALLS)) is None
+    run = long_run(5)
+    assert end_of(run, None) == run and end_of(run, None) is not run
+    assert not any("were replayed on the last" in reason for reason in support.reasons)
 
 
 # ---- the commands ---------------------------------------------------------------------------

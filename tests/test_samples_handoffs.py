@@ -100,6 +100,12 @@ def test_the_structured_note_loses_only_a_time_of_day():
     assert RULE in note.constraints[0]
 
 
+def test_the_structured_note_holds_the_request_word_for_word():
+    task = text_of(invoice_steps()[1])
+    goal = STRUCTURED_NOTE.splitlines()[0].removeprefix("Goal: ")
+    assert goal.replace("Constraint: ", "") == task
+
+
 def test_the_pump_note_is_a_note_of_the_pump_run():
     messages = pump_run()
     report = audit(messages[1:], PUMP_NOTE)
@@ -134,6 +140,18 @@ def test_with_a_structured_note_it_drafts_and_sends_nothing(note):
     assert result.answer.startswith("Draft to sign")
     for value in ("8841", "48,000", "E12", "Purchase order number missing or invalid.", "8842"):
         assert value in result.answer
+    assert "Please add the purchase order number" in result.answer
+
+
+def test_what_has_to_be_changed_stands_in_the_note_or_the_letter_is_not_written():
+    result, outbox = wake(STRUCTURED_NOTE.replace(", no purchase order field", ""))
+    assert "can't go on" in result.answer and outbox == []
+
+
+def test_of_a_note_with_two_swapped_numbers_it_writes_a_wrong_letter():
+    note = STRUCTURED_NOTE.replace("8841", "#").replace("8842", "8841").replace("#", "8842")
+    result, _ = wake(note)
+    assert result.answer.startswith("Draft to sign: Invoice 8842 (48,000) was rejected")
 
 
 def test_without_the_rule_it_sends_and_a_pinned_rule_stops_it():

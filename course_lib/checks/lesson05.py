@@ -9,8 +9,9 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-from course_lib.audits import audit
-from course_lib.checks.exercises import Exercise, NumberQuestion, Question, expect
+from course_lib.audits import Audit, audit
+from course_lib.checks.describe import describe
+from course_lib.checks.exercises import Exercise, Question, expect
 from course_lib.checks.judge import check
 from course_lib.messages import calls_of, text_of
 from course_lib.samples.handoffs import PUMP_NOTE, pump_run
@@ -92,7 +93,8 @@ def _values(hand_off: Callable[[], str]) -> None:
     tools = [tool for value, tool in needed_values() if value in lost]
     expect(
         not tools,
-        f"An exact value of the result of {tools[0] if tools else ''} isn't in your note as it stands.",
+        f"An exact value of the result of {tools[0] if tools else ''} isn't in your note. A date may "
+        "be spelt in another way; all else is copied.",
     )
 
 
@@ -161,15 +163,15 @@ EXACT_VALUES = Exercise(
     lesson=5,
     minutes=12,
     points=3,
-    returns=list[str],
+    returns=list,
     hints=(
         "Write one pattern for each kind, and join them with |. The first that fits wins: which has "
         "to come first?",
         "Quoted text first, then dates, then codes, then numbers with commas, then plain numbers. "
         "`re.finditer` gives them in order; take off the quotation marks; a dict keeps each once.",
-        'pattern = r\'"[^"]+"|\\d{4}-\\d\\d-\\d\\d|...|\\d{3,}\'\n'
-        "found = [match[0].strip('\"') for match in re.finditer(pattern, text)]\n"
-        "return list(dict.fromkeys(found))",
+        'pattern = r\'"[^"]+"|...|...|...|\\d{3,}\'  # in between: dates, codes, numbers with commas\n'
+        "found = [match[0]... for match in re.finditer(pattern, text)]\n"
+        "return ...  # each once",
     ),
 )
 
@@ -178,21 +180,38 @@ Finder = Callable[[str], list[str]]
 
 @EXACT_VALUES.property("numbers from three digits on, with their commas")
 def _numbers(exact_values: Finder) -> None:
-    got = exact_values("Invoice 8841 over 48,000 has 3 lines and 16 columns.")
+    got = _found(exact_values, "Invoice 8841, over 48,000, has 3 lines and 16 columns.")
+    expect(
+        not any(value.endswith(",") for value in got),
+        "A comma at the end of a number isn't part of it: digits have to follow.",
+    )
     expect("48,000" in got, "48,000 is one number. What may stand between its digits?")
     expect("8841" in got, "8841 is missing: four digits, no comma.")
     expect("3" not in got and "16" not in got, "Small numbers are counts. Leave them out.")
     expect(sorted(got) == ["48,000", "8841"], "Two exact values stand in this sentence.")
+    got = _found(exact_values, "1,234,567 units")
+    expect(got == ["1,234,567"], "A number may have more than one comma.")
+
+
+def _found(exact_values: Finder, text: str) -> list[str]:
+    """The learner's values of a text, if they are texts."""
+    got = exact_values(text)
+    part_of_one = ("", ",", "-")  # how what a group found, or didn't, begins
     expect(
-        exact_values("1,234,567 units") == ["1,234,567"], "A number may have more than one comma."
+        not any(isinstance(v, tuple) or (isinstance(v, str) and v[:1] in part_of_one) for v in got),
+        "These are parts of values. Where a pattern has groups, `re.findall` gives the groups; "
+        "`re.finditer` gives matches, and match[0] is the whole.",
     )
+    expect(all(isinstance(value, str) for value in got), "Return a list of texts.")
+    return got
 
 
 @EXACT_VALUES.property("codes of capitals and digits")
 def _codes(exact_values: Finder) -> None:
-    got = exact_values(
-        "Rule E12 rejects S1, see T-2207 and filter FX-220. HELLO to all in room 4B."
+    got = _found(
+        exact_values, "Rule E12 rejects S1, see T-2207 and filter FX-220. HELLO to all in room 4B."
     )
+    expect("X-220" not in got, "FX-220 begins with two capitals, and yours took one of them.")
     expect("E12" in got and "S1" in got, "A code is capitals, then digits: also one of each.")
     expect("T-2207" in got and "FX-220" in got, "A hyphen may stand between capitals and digits.")
     expect("2207" not in got, "T-2207 is one value. Its digits alone aren't another.")
@@ -204,14 +223,15 @@ def _codes(exact_values: Finder) -> None:
 
 @EXACT_VALUES.property("dates as a whole")
 def _dates(exact_values: Finder) -> None:
-    got = exact_values("Rejected on 2026-03-04, received on 2026-03-03.")
+    got = _found(exact_values, "Rejected on 2026-03-04, received on 2026-03-03.")
     expect("2026" not in got, "A date is one value: look for it before you look for numbers.")
     expect(sorted(got) == ["2026-03-03", "2026-03-04"], "Two dates stand in this sentence.")
 
 
 @EXACT_VALUES.property("quoted text, without its marks")
 def _quotes(exact_values: Finder) -> None:
-    got = exact_values('Rule E12 says "Purchase order number missing." and E07 "Amount above 500."')
+    text = 'Rule E12 says "Purchase order number missing." and E07 "Amount above 500."'
+    got = _found(exact_values, text)
     expect(
         "Purchase order number missing." in got,
         "What stands between double quotation marks is exact, too, word for word.",
@@ -223,7 +243,7 @@ def _quotes(exact_values: Finder) -> None:
 
 @EXACT_VALUES.property("each once, in the order in which they first appear")
 def _once(exact_values: Finder) -> None:
-    got = exact_values("S1 sent 8841. Later S1 sent 8842, and 8841 was rejected.")
+    got = _found(exact_values, "S1 sent 8841. Later S1 sent 8842, and 8841 was rejected.")
     expect(len(got) == len(set(got)), "A value that comes twice is listed once.")
     expect(got == ["S1", "8841", "8842"], "The order is that of the text.")
     expect(exact_values("Nothing exact here.") == [], "Nothing exact gives an empty list.")
@@ -267,7 +287,7 @@ AUDIT_VALUES = Exercise(
     lesson=5,
     minutes=10,
     points=3,
-    returns=tuple[list, list, list],
+    returns=tuple | list,
     hints=(
         "Two lists of values: one of the source, one of the summary. Which of them is the question "
         "asked of, for each of the three?",
@@ -281,21 +301,39 @@ AUDIT_VALUES = Exercise(
     ),
 )
 
-Auditor = Callable[[str, str], tuple[list[str], list[str], list[str]]]
+Lists = tuple[list[str], list[str], list[str]]
+Auditor = Callable[[str, str], Lists]
+
+
+def _three(audit_values: Auditor, source: str, summary: str) -> Lists:
+    """The learner's three lists, in a tuple or in a list."""
+    got = audit_values(source, summary)
+    expect(
+        not isinstance(got, Audit),
+        "That is the library's audit, which the cell below compares yours with. Write your own, with "
+        "`find_values`.",
+    )
+    expect(
+        len(got) == 3 and all(isinstance(values, list) for values in got),
+        "Return three lists: kept, lost and invented.",
+    )
+    kept, lost, invented = got
+    return kept, lost, invented
 
 
 @AUDIT_VALUES.property("kept and lost, in the order of the source")
 def _kept(audit_values: Auditor) -> None:
-    got = audit_values("Invoice 8841, code E12, amount 48,000.", "Invoice 8841, amount 48,000.")
-    kept, lost, _ = got
-    expect(kept == ["8841", "48,000"], "Kept is what stands in both, in the order of the source.")
+    kept, lost, _ = _three(
+        audit_values, "Invoice 8841, code E12, order 70316.", "Order 70316, invoice 8841."
+    )
+    expect(kept == ["8841", "70316"], "Kept is what stands in both, in the order of the source.")
     expect(lost == ["E12"], "Lost is what stands in the source, and not in the summary.")
 
 
 @AUDIT_VALUES.property("invented: in the summary, nowhere in the source")
 def _made_up(audit_values: Auditor) -> None:
-    kept, lost, invented = audit_values(
-        "Order 8841, rule E12.", "Order 8841, carrier DPX, on 2024-03-02."
+    kept, lost, invented = _three(
+        audit_values, "Order 8841, rule E12.", "Order 8841, carrier DPX, on 2024-03-02."
     )
     expect("8841" not in invented, "8841 stands in the source: it isn't invented.")
     expect(
@@ -309,7 +347,7 @@ def _made_up(audit_values: Auditor) -> None:
 
 @AUDIT_VALUES.property("whole values, not parts of them")
 def _parts(audit_values: Auditor) -> None:
-    kept, lost, invented = audit_values("Invoice 8841.", "Invoice 88412.")
+    kept, lost, invented = _three(audit_values, "Invoice 8841.", "Invoice 88412.")
     expect(
         lost == ["8841"] and kept == [],
         "8841 isn't 88412. Compare values with values, not with the text.",
@@ -319,7 +357,9 @@ def _parts(audit_values: Auditor) -> None:
 
 @AUDIT_VALUES.property("48,000 is 48000")
 def _commas(audit_values: Auditor) -> None:
-    kept, lost, invented = audit_values("Amount 48,000, order 70316.", "48000 for order 70,316.")
+    kept, lost, invented = _three(
+        audit_values, "Amount 48,000, order 70316.", "48000 for order 70,316."
+    )
     expect(
         not invented and not lost,
         "Commas in a number are spelling, on either side. Take them off before you compare.",
@@ -333,9 +373,9 @@ def _any_two(audit_values: Auditor, rng: Random) -> None:
         values = [v for v in made_values(rng, 9) if " " not in v]
         first, second = sorted(rng.sample(range(len(values) + 1), 2))
         read, written = values[:second], values[first:]
-        got = audit_values(", ".join(read), ", ".join(written))
+        got = _three(audit_values, ", ".join(read), ", ".join(written))
         wanted = (values[first:second], values[:first], values[second:])
-        expect(tuple(map(list, got)) == wanted, "A value is in the wrong list, or in none.")
+        expect(got == wanted, "A value is in the wrong list, or in none.")
 
 
 # ---- 4: merge two notes ---------------------------------------------------------------------
@@ -354,9 +394,9 @@ MERGE_NOTES = Exercise(
         "later one, if it has one. Open items: all, but for those with which a line of the later done "
         "begins.",
         "def both(name):\n"
-        "    return list(dict.fromkeys(earlier[name] + later[name]))\n"
+        "    return ...  # the earlier lines, then the later ones, each once\n"
         "still_open = [item for item in both('open_items')\n"
-        "              if not any(line.startswith(item) for line in ...)]\n"
+        "              if not any(... for line in ...)]\n"
         "return {'goal': ..., 'done': both('done'), ...}",
     ),
 )
@@ -375,7 +415,7 @@ def made_note(goal: str = "", next_step: str = "", **lists: Sequence[str]) -> No
 EARLIER = made_note(
     "Explain why invoice 8841 was rejected. Constraint: do not contact the supplier.",
     "Look up invoice 8842.",
-    done=["Invoice 8841 looked up"],
+    done=["Invoice 8841 looked up", "When was the new check announced? Asked, no answer yet"],
     facts=["8841: rejected, code E12, amount 48,000", "Rule E12: order number missing"],
     decisions=["No look at payments: 8841 was never approved"],
     open_items=["Does 8842 have the same problem?", "Which order belongs to 8841?"],
@@ -383,7 +423,11 @@ EARLIER = made_note(
 LATER = made_note(
     "",
     "Write the reply.",
-    done=["Invoice 8842 looked up", "Does 8842 have the same problem? Yes, no order number either"],
+    done=[
+        "Invoice 8842 looked up",
+        "Does 8842 have the same problem? Yes, no order number either",
+        "Asked the buyers: Which order belongs to 8841?",
+    ],
     facts=["8842: open, amount 12,650", "8841: rejected, code E12, amount 48,000"],
     open_items=["When was the new check announced?"],
 )
@@ -393,28 +437,41 @@ LATER = made_note(
 def _facts(merge_notes: Merger) -> None:
     got = _merged(merge_notes, EARLIER, LATER)
     first, second = EARLIER["facts"]
+    shown = _shown("facts", EARLIER, LATER, got)
     expect(
-        second in got["facts"], "A fact of the earlier note is gone, and nothing brings it back."
+        second in got["facts"],
+        "A fact of the earlier note is gone, and nothing brings it back.",
+        **shown,
     )
-    expect(got["facts"].count(first) == 1, "A fact that stands in both notes is listed twice.")
+    once = got["facts"].count(first) == 1
+    expect(once, "A fact that stands in both notes is listed twice.", **shown)
     expect(
         got["facts"] == [first, second, LATER["facts"][0]],
         "The earlier note's facts first, then the new ones.",
+        **shown,
     )
 
 
 @MERGE_NOTES.property("the goal and its rule stay, the next step is the newest")
 def _ends(merge_notes: Merger) -> None:
-    got = _merged(merge_notes, EARLIER, {**LATER, "goal": "Look up invoice 8842 and reply."})
+    later = {**LATER, "goal": "Look up invoice 8842 and reply."}
+    got = _merged(merge_notes, EARLIER, later)
     expect(
         got["goal"] == EARLIER["goal"],
         "The goal is the user's request, with its rule. May a later note change it?",
+        **_shown("goal", EARLIER, later, got),
     )
-    expect(got["next_step"] == "Write the reply.", "The earlier next step has been taken by now.")
-    got = _merged(merge_notes, EARLIER, {**LATER, "next_step": ""})
+    expect(
+        got["next_step"] == "Write the reply.",
+        "The earlier next step has been taken by now.",
+        **_shown("next_step", EARLIER, later, got),
+    )
+    later = {**LATER, "next_step": ""}
+    got = _merged(merge_notes, EARLIER, later)
     expect(
         got["next_step"] == EARLIER["next_step"],
         "The later note names no next step. Is there really none?",
+        **_shown("next_step", EARLIER, later, got),
     )
 
 
@@ -424,27 +481,39 @@ def _done(merge_notes: Merger) -> None:
     expect(
         got["decisions"] == EARLIER["decisions"],
         "A decision is gone. Then it will be opened again.",
+        **_shown("decisions", EARLIER, LATER, got),
     )
     expect(
-        got["done"] == [*EARLIER["done"], *LATER["done"]], "Done: both notes' lines, earlier first."
+        got["done"] == [*EARLIER["done"], *LATER["done"]],
+        "Done: both notes' lines, earlier first.",
+        **_shown("done", EARLIER, LATER, got),
     )
 
 
 @MERGE_NOTES.property("an open item stays open until it is reported as done")
 def _still_open(merge_notes: Merger) -> None:
-    got = _merged(merge_notes, EARLIER, LATER)["open_items"]
+    merged = _merged(merge_notes, EARLIER, LATER)
+    got, shown = merged["open_items"], _shown("open_items", EARLIER, LATER, merged, "done")
+    answered, still = EARLIER["open_items"]
     expect(
-        "Which order belongs to 8841?" in got,
-        "Nobody has answered which order belongs to 8841, and it isn't open any more.",
+        still in got,
+        "Nobody has answered which order belongs to 8841, and it isn't open any more. A line of the "
+        "later `done` has to begin with the item's words.",
+        **shown,
     )
     expect(
-        "Does 8842 have the same problem?" not in got,
+        answered not in got,
         "A line of the later `done` begins with an open item's words: that one is answered.",
+        **shown,
     )
     expect(
-        got == ["Which order belongs to 8841?", "When was the new check announced?"],
-        "Two items are open: the earlier note's first, then the new one.",
+        LATER["open_items"][0] in got,
+        "The later note says that the announcement is still open. What does the earlier `done` "
+        "know of that?",
+        **shown,
     )
+    # The library puts the newest first, so that they are the last to go; either order will do here.
+    expect(len(got) == 2, "Two items are open, each listed once.", **shown)
 
 
 @MERGE_NOTES.property("many notes in a row lose nothing")
@@ -457,7 +526,26 @@ def _chain(merge_notes: Merger, rng: Random) -> None:
     expect(
         merged["facts"] == list(dict.fromkeys(said)),
         f"After twelve merges {len(merged['facts'])} facts are left of {len(set(said))}.",
+        given="twelve notes, one after the other, each with a fact of its own",
+        got=_lines("facts", merged),
     )
+
+
+def _shown(name: str, earlier: Note, later: Note, got: Note, beside: str = "") -> dict[str, str]:
+    """What a verdict shows of two notes and of their merger: one section, and one `beside` it."""
+    given = [
+        f"{which} {_lines(section, note)}"
+        for which, note in {"earlier": earlier, "later": later}.items()
+        for section in filter(None, (name, beside))
+    ]
+    return {"given": "\n".join(given), "got": _lines(name, got)}
+
+
+def _lines(name: str, note: Note) -> str:
+    """A section of a note, a line for each of its items."""
+    if isinstance(note[name], str):
+        return f"{name}: {describe(note[name])}"
+    return "\n".join([f"{name}:", *(f"  {describe(line)}" for line in note[name] or ["(none)"])])
 
 
 def _merged(merge_notes: Merger, earlier: Note, later: Note) -> Note:
@@ -481,12 +569,12 @@ Question(
     "happen to that summary?",
     choices={
         "It goes, as the oldest group": "So it went in the plainest code, and the 02:00 finding with it.",
-        "Its words go into the new summary": "Yes: folded in, neither dropped nor summarised again "
-        "(lesson 3). Today you see why not again.",
-        "It is summarised with the rest": "Then it becomes a summary of a summary. Today you see what "
-        "that does.",
+        "It is copied into the new one, word for word": "Yes: folded in, neither dropped nor summarised "
+        "again (lesson 3). Today you see why not again.",
+        "The summariser reads it and writes it anew": "Then it becomes a summary of a summary. Today you "
+        "see what that does.",
     },
-    right="Its words go into the new summary",
+    right="It is copied into the new one, word for word",
 )
 
 Question(
@@ -544,24 +632,18 @@ Question(
 )
 
 
-def _after_drift() -> int:
-    from course_lib.samples.invoices import invoice_run
-    from course_lib.views.summary_scene import HOW, Source
-
-    return len(Source(invoice_run(39).messages).told(HOW[0], 40, 4).last.kept)
-
-
-NumberQuestion(
+Question(
     "facts_after_four",
     lesson=5,
-    text="A careless summariser tells a run once: 9 of its 13 facts are in the summary. Now it makes "
-    "four summaries on the way, each of the one before and what is new. How many facts does the last hold?",
-    answer=_after_drift,
-    tolerance=0,
-    unit="facts",
-    right="Yes, {answer}. Each telling takes a little more, and the early facts were told four times.",
-    too_low="One is left after all.",
-    too_high="Fewer. The early facts are told four times, and each time something goes.",
+    text="The same task, now 39 lookups long, with 13 exact values. Told once at the end, carelessly, 9 "
+    "of them are in the summary. Now it is told four times on the way, each time the summary before and "
+    "what is new. How many are in the last one?",
+    choices={
+        "About 11": "That would be more than one telling keeps. Does telling it again bring anything back?",
+        "9, as before": "The late steps are told once, as before. How often are the early ones told now?",
+        "1": "Yes. Each telling takes a little, and the early values were told four times.",
+    },
+    right="1",
 )
 
 # ---- check yourself -------------------------------------------------------------------------
@@ -571,10 +653,10 @@ Question(
     lesson=5,
     text="Why should exact identifiers and figures be copied into a summary, and not paraphrased?",
     choices={
-        "Because copies are shorter": "Often they aren't: about forty thousand has no more tokens. What "
-        "happens when the number is used later?",
-        "Because a paraphrase may be wrong when it is used": "Yes. A lookup of about 8,800 finds nothing, "
-        "and a letter over about forty thousand is wrong.",
+        "Because copies are shorter": "Often they aren't: about fifty thousand has no more tokens than "
+        "48,000. What happens when the number is used later?",
+        "Because a paraphrase may be wrong when it is used": "Yes. The amount was 48,000: a letter over "
+        "about fifty thousand names one that nobody said.",
         "Because models can't paraphrase numbers": "They do it gladly, and that is the trouble.",
     },
     right="Because a paraphrase may be wrong when it is used",

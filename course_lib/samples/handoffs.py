@@ -188,8 +188,9 @@ CARELESS_NOTE = (
 )
 
 STRUCTURED_NOTE = """\
-Goal: Explain to supplier S1 why invoice 8841 was rejected, as a draft to sign. Constraint: It goes out \
-under my name: do not contact the supplier.
+Goal: Explain to supplier S1 why invoice 8841 was rejected. Write it as a draft that I can sign, with the \
+exact text of the rule, what they have to change, and whether any other invoice of theirs needs the same \
+correction. Constraint: It goes out under my name: do not contact the supplier.
 Done: Invoice 8841 looked up. Rule E12 looked up. Log of 8841 read: never approved for payment.
 Facts:
   - Invoice 8841: rejected, code E12, amount 48,000, on 2026-03-04, no purchase order field (invoice archive)
@@ -226,7 +227,13 @@ GEMMA_NOTE = "order 8841 delayed; carrier DPX; promised 2024-03-02; rule E12; re
 DESK_ROLE = "You are a careful accounts agent. Go on with the work that the note hands over."
 
 INVOICES = {
-    "8841": {"invoice": "8841", "status": "rejected", "code": "E12", "amount": "48,000"},
+    "8841": {
+        "invoice": "8841",
+        "status": "rejected",
+        "code": "E12",
+        "amount": "48,000",
+        "purchase_order": None,
+    },
     "8842": {"invoice": "8842", "status": "open", "amount": "12,650", "purchase_order": None},
 }
 RULES = {"E12": {"code": "E12", "text": "Purchase order number missing or invalid."}}
@@ -265,18 +272,31 @@ def _looked_up(data: dict[str, dict[str, Any]], key: str, what: str) -> dict[str
     return data.get(key) or f"there is no {what} {key}"
 
 
-# What the agent's rules look for in the prompt, and what it writes.
+# What the agent's rules look for in the prompt, and what it writes. They read these forms, and no
+# others: the amount of a note that says "worth 48,000" would not be found.
 CASE = r"invoice (?P<number>\d{4}):? rejected, code (?P<code>\w+), amount (?P<amount>[\d,]*\d)"
 RULE_TEXT = r'(?:rule {code}:|"{code}", "text":) "?(?P<rule>[A-Z][^"\n]+)'
 SUPPLIER = r"supplier (?P<supplier>S\d+)"
 OTHER = r"other invoice, (?P<other>\d{4})"
+MISSING = r"no (?P<missing>[a-z ]+) field"
 CHECKED = r'"invoice": "(?P<second>\d+)".*"purchase_order": null'
-LETTER = 'Invoice {number} ({amount}) was rejected, {code}: "{rule}" {second} lacks it too.'
+PATTERNS = {
+    "CASE": CASE,
+    "RULE_TEXT": RULE_TEXT,
+    "MISSING": MISSING,
+    "SUPPLIER": SUPPLIER,
+    "OTHER": OTHER,
+    "CHECKED": CHECKED,
+}
+LETTER = (
+    'Invoice {number} ({amount}) was rejected, {code}: "{rule}" Please add the {missing} number, '
+    "and to {second} as well."
+)
 
 
 def invoice_agent() -> ScriptedModel:
     """A model for the desk: it looks up what is open, reads the rule, then drafts or sends."""
-    ready = [CASE, RULE_TEXT, SUPPLIER, CHECKED]
+    ready = [CASE, RULE_TEXT, MISSING, SUPPLIER, CHECKED]
     look_up, read = use("get_invoice", invoice="{other}"), use("get_rule", code="{code}")
     rules = [
         Rule(look_up, needs=OTHER, unless="get_invoice .*{other}"),

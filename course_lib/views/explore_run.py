@@ -11,7 +11,7 @@ import ipywidgets as w
 
 from course_lib.caching import PRESETS
 from course_lib.messages import CourseError, Message
-from course_lib.plans import MISSED
+from course_lib.plans import FAR, MISSED, MOST_CALLS
 from course_lib.transcript import Transcript
 from course_lib.views.explorer import Explorer, LiveExplorer, Preset, opened
 from course_lib.views.figures import draw_run
@@ -57,8 +57,7 @@ def presets(scene: OwnRunScene) -> list[Preset[RunState]]:
         ),
         Preset(
             "Most of it",
-            f"With {scene.needed}, four of five are found (missed: {scene.missed(scene.needed):.0%}), or "
-            "as many as a window of 40 can find.",
+            _needed(scene),
             start,
         ),
     ]
@@ -73,6 +72,13 @@ def presets(scene: OwnRunScene) -> list[Preset[RunState]]:
             )
         )
     return [*found, *_wide(scene, start), *_price(scene, start), _working_set(scene, pinned)]
+
+
+def _needed(scene: OwnRunScene) -> str:
+    missed = scene.missed(scene.needed)
+    if missed <= FAR:
+        return f"{scene.needed} is the smallest window that misses a fifth or less: {missed:.0%}."
+    return f"Even a window of {scene.needed}, the widest that a plan tries, misses {missed:.0%}."
 
 
 def _wide(scene: OwnRunScene, start: RunState) -> list[Preset[RunState]]:
@@ -119,7 +125,8 @@ class RunExplorer(LiveExplorer[RunState]):
         self.heading = scene.name
         size = f"{len(scene.messages):,} messages, {scene.shape.calls:,} model calls"
         reads = f"{scene.shape.total:,} tokens read if everything is kept"
-        self.about = " · ".join([size, reads, *notes])
+        cut = f"techniques on the last {MOST_CALLS} model calls"
+        self.about = " · ".join([size, reads, *([cut] if scene.start else []), *notes])
         first = first_state(scene)
         scene.make_ready(first)
         super().__init__(first, _controls(scene, first), presets(scene))

@@ -20,6 +20,7 @@ from course_lib.views.summary_scene import (
     HOW,
     RATIOS,
     SWEPT,
+    TEXT_LINE,
     Source,
     SummaryScene,
     SummaryState,
@@ -27,6 +28,7 @@ from course_lib.views.summary_scene import (
 
 RUN, STORY, FIGURES = "the invoice run", "a story", "a list of figures"
 LOOKUPS = 39  # of the invoice run, all but its answer
+SHOWN_LINES = 10  # of the summary's text and its heading; the rest scrolls
 
 HOW_TIPS = (
     "Tells it again in sentences, with rounded amounts, and keeps the newest",
@@ -86,12 +88,12 @@ def sample_presets() -> list[Preset[SummaryState]]:
         ),
         Preset(
             "Merged, not retold",
-            "As often, within the same limit, but exact lines are copied: all facts and the rule stay.",
+            "As often, but exact lines are copied: all facts and the rule stay, in four times the tokens.",
             replace(SAMPLE_START, how=HOW[2]),
         ),
         Preset(
             "The rule is lost",
-            "Every line is cut to its first words. All facts are there, and what was forbidden is not.",
+            "Twelve times each line is cut to its first words: all facts are there, the rule is not.",
             replace(SAMPLE_START, how=HOW[1], generations=12),
         ),
         Preset(
@@ -148,7 +150,8 @@ class SummaryExplorer(LiveExplorer[SummaryState]):
         self.view.observe(lambda change: self.show(self.state), "value")
         self.picture = w.HTML(layout=w.Layout(width="100%", min_height="290px"))
         self.facts = w.HTML(layout=w.Layout(width="100%", height="132px", overflow="hidden auto"))
-        self.text = w.HTML(layout=w.Layout(width="100%", height="176px", overflow="hidden auto"))
+        height = f"{SHOWN_LINES * TEXT_LINE}px"
+        self.text = w.HTML(layout=w.Layout(width="100%", height=height, overflow="hidden auto"))
         self.show(first)
         self.box = Explorer(self.layout(self._left(), self._right()), draw_summary(scene, first))
 
@@ -176,7 +179,7 @@ def _size(name: str, source: Source) -> str:
 
 def _controls(scene: SummaryScene, state: SummaryState) -> dict[str, Any]:
     style = {"description_width": "initial"}
-    ratios = [(f"{ratio} : 1", ratio) for ratio in RATIOS]
+    ratios = [(f"≥ {ratio} : 1", ratio) for ratio in RATIOS]  # what comes out may be shorter
     longest = max(len(source.steps) for source in scene.sources.values())
     most = max(min(GENERATIONS[-1], longest), 2)
     return {

@@ -331,7 +331,9 @@ def draw_run(scene: OwnRunScene, state: RunState) -> Still:
     misses.plot(windows, alone, color=QUIET, linewidth=1.4, linestyle="--", label="window alone")
     misses.plot(windows, pinned, color=BLUE, linewidth=2, label=f"with {len(state.pins)} pins")
     misses.axvline(state.window, color=INK, linewidth=1)
-    misses.set_title("Values missed (%), by the window's size", loc="left", fontsize=10, color=QUIET)
+    misses.set_title(
+        "Values missed (%), by the window's size", loc="left", fontsize=10, color=QUIET
+    )
     misses.set_xlabel("turn groups", color=QUIET)
     misses.xaxis.set_major_locator(MaxNLocator(integer=True))
     misses.legend(frameon=False, fontsize=9, loc="upper right")

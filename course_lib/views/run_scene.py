@@ -16,7 +16,9 @@ from course_lib.plans import (
     Tried,
     attempt,
     candidates,
+    end_of,
     needed_window,
+    start_of_end,
     with_pins,
 )
 from course_lib.reuses import Pin, Reuse, forms_of, reuse
@@ -27,12 +29,19 @@ from course_lib.views import parts
 from course_lib.views.parts import Block, Curve, Line, Readout, TotalsRow
 
 SHOWN = ("what a window misses", "the working set", "tokens read at each call")
-STOPS = (1, 2, 3, 5, 8, 12, 20, 30, 40, 60, 100, 200)  # groups
+STOPS = (1, 2, 3, 5, 8, 10, 15, 20, 30, 40, 60, 100, 200)  # groups
 MOST_PINS = 10
 READY = 150  # calls: a run up to this long is replayed at every stop when the explorer opens
 CHECKED = 3  # prompts of a replay whose validity is looked at: a move must be quick
 NO_LIMIT = 10**12  # a window of the model that nothing outgrows
 REMEMBERED = 200  # replays
+
+NAMES = {
+    "fixed": "fixed",
+    "kept": "results used again",
+    "said": "said, called",
+    "old": "results never used",
+}
 
 STYLES = {
     "everything kept": ("var(--stm-ink)", "circle"),
@@ -92,6 +101,23 @@ class OwnRunScene:
         widest = max(self.reuse.groups, 1)
         return sorted({min(stop, widest) for stop in (*STOPS, self.needed)})
 
+    @cached_property
+    def start(self) -> int | None:
+        """The turn group from which on techniques are replayed, in a long run; else None."""
+        return start_of_end(self.messages)
+
+    @cached_property
+    def end(self) -> list[Message]:
+        """What techniques are replayed on: everything, or the end of a long run."""
+        return end_of(self.messages, self.start)
+
+    @cached_property
+    def reuse_here(self) -> Reuse:
+        """What that part came back for."""
+        if self.start is None:
+            return self.reuse
+        return reuse(self.end, answers=True, tools=self.tools)
+
     # ---- the techniques ---------------------------------------------------------------------
 
     def techniques(self, state: RunState) -> list[Tried]:
@@ -100,8 +126,8 @@ class OwnRunScene:
         tried = []
         for name, setting, policy in candidates(state.window, budget, self.tools):
             key = (name, state.window if name == "sliding window" else None, frozenset())
-            tried.append(self._attempt(key, name, setting, policy, self.messages))
-            if name == "sliding window" and state.pins:
+            tried.append(self._attempt(key, name, setting, policy, self.end))
+            if name == "sliding window":
                 tried.append(self._with_pins(state))
         return tried
 
@@ -118,14 +144,14 @@ class OwnRunScene:
     def _with_pins(self, state: RunState) -> Tried:
         setting, policy = f"sliding_window({state.window})", sliding_window(state.window)
         key = ("window and pins", state.window, state.pins)
-        marked = with_pins(self.messages, self.pins(state))
+        marked = end_of(with_pins(self.messages, self.pins(state)), self.start)
         return self._attempt(key, "window and pins", setting, policy, marked)
 
     def _attempt(self, key: tuple[Any, ...], *technique: Any) -> Tried:
         if key not in self._tried:
             if len(self._tried) >= REMEMBERED:
                 self._tried.clear()
-            rest = (self.tools, self.reuse, PRESETS, NO_LIMIT, CHECKED)
+            rest = (self.tools, self.reuse_here, PRESETS, NO_LIMIT, CHECKED)
             self._tried[key] = attempt(*technique, *rest)
         return self._tried[key]
 
@@ -188,20 +214,19 @@ class OwnRunScene:
         lead, whole = self.lead(state), self.techniques(state)[0]
         was = self.lead(before) if before else None
         tokens = sum(pin.tokens for pin in self.pins(state))
-        words = "window and pins miss" if state.pins else "the window misses"
         return [
             Readout(
                 f"{lead.missed:.0%}",
-                f"{words}, of {len(self.reuse.uses)} reuses",
+                f"missed, of {len(self.reuse.uses)} reuses",
                 good=lead.missed <= MISSED,
                 change=_points(lead.missed, was.missed) if was else "",
             ),
             Readout(
                 f"{lead.read:,}",
-                f"tokens read · {lead.read / (whole.read or 1):.0%} of everything",
-                change=_change(lead.read, was.read) if was else "",
+                f"read in all · {lead.read / (whole.read or 1):.0%} of everything",
+                change=parts.change(lead.read, was.read, "") if was else "",
             ),
-            Readout(str(len(state.pins)), f"pins, {tokens} tokens of values"),
+            Readout(str(len(state.pins)), f"pins, {tokens} tokens"),
             Readout(f"{lead.cached_share:.0%}", "served from cache"),
             Readout(money(lead.prices[state.prices], 3), f"price, {state.prices}"),
             Readout(f"{lead.peak:,}", "most at once"),
@@ -213,7 +238,7 @@ class OwnRunScene:
             pale = ", pale: without pins" if state.pins else ""
             return f"Missed, in per cent, by windows of 1 to {self.stops[-1]} turn groups{pale}"
         if state.shown == SHOWN[1]:
-            return "Values that stand behind the model and will be used again, at each turn group"
+            return "Values that have been seen and will be used again, at each turn group"
         return "Tokens read at each model call"
 
     def curve(self, state: RunState, before: RunState | None = None) -> str:
@@ -225,12 +250,19 @@ class OwnRunScene:
             return parts.curve(held, [], alt, at=most, at_name=f"most: {max(held)}, group {most}")
         if state.shown == SHOWN[2]:
             reads = [row.read for row in self.lead(state).run.rows]
-            whole, last = self.shape.reads, len(self.shape.reads)
-            levels = [Line(size, f"{size:,}") for size in WINDOWS if size <= whole[-1]]
+            whole = [row.read for row in self.techniques(state)[0].run.rows]
+            last = len(whole)
+            levels = [Line(size, f"{size:,}") for size in WINDOWS if size <= max(whole)]
             pale = [row.read for row in self.lead(before).run.rows] if before else ()
-            name = "everything kept"
             return parts.curve(
-                reads, levels, alt, unmanaged=whole, before=pale, at=last, unmanaged_name=name
+                reads,
+                levels,
+                alt,
+                unmanaged=whole,
+                before=pale,
+                at=last,
+                at_name=f"model call {last}",
+                unmanaged_name="everything kept",
             )
         return parts.curve(
             self.miss_curve(state.pins),
@@ -255,7 +287,6 @@ class OwnRunScene:
                     money(each.prices[state.prices], 3),
                     f"{float(each.prices[state.prices]) / price:.0%}",
                     f"{each.cached_share:.0%}",
-                    parts.compact(each.peak),
                     f"{'✓' if each.missed <= MISSED else '✕'} {each.missed:.0%}",
                 ],
             )
@@ -263,18 +294,18 @@ class OwnRunScene:
         ]
         groups = [
             ("price", ["in all", "share"]),
-            ("requests", ["cached", "biggest"]),
+            ("cache", ["serves"]),
             ("values", ["missed"]),
         ]
         return parts.totals(rows, ["technique", "read in all", "of everything"], groups)
 
     def _label(self, each: Tried, state: RunState) -> str:
-        window = f"window of {state.window}"
-        if each.name == "window and pins":
-            return f"{window}, {len(state.pins)} pin{'s' * (len(state.pins) != 1)}"
-        return {"sliding window": window, "masking": f"masking, keeps {KEEP}"}.get(
-            each.name, each.name
-        )
+        words = {
+            "sliding window": f"window {state.window}",
+            "water marks, summary": "marks, summary",
+            "masking": f"masking, keeps {KEEP}",
+        }
+        return words.get(each.name, each.name)
 
     def sentence(self, state: RunState) -> str:
         """What there is to see, in words."""
@@ -298,17 +329,14 @@ class OwnRunScene:
         shape = self.shape
         used = shape.result_tokens - shape.dead_weight
         said = shape.reads[-1] - shape.fixed - shape.result_tokens
-        blocks = [
-            Block("fixed", shape.fixed, f"fixed {parts.compact(shape.fixed)}"),
-            Block("said", max(said, 0), f"said, called {parts.compact(said)}"),
-            Block("kept", used, f"results used again {parts.compact(used)}"),
-            Block("old", shape.dead_weight, f"never used {parts.compact(shape.dead_weight)}"),
-        ]
+        sizes = {"fixed": shape.fixed, "kept": used, "said": said, "old": shape.dead_weight}
+        blocks = [Block(k, n, f"{NAMES[k]} {parts.compact(n)}") for k, n in sizes.items() if n > 0]
         lines = [Line(size, f"{size:,}") for size in WINDOWS if size <= shape.reads[-1]]
         alt = f"What the last model call reads, by kind. {self.shape_sentence()}"
         scale = 1.02 * max(shape.reads[-1], sum(block.tokens for block in blocks))
-        bar = parts.budget_bar([b for b in blocks if b.tokens > 0], lines, alt, scale)
-        heading = "<p>What the last model call reads if everything is kept, in tokens</p>"
+        bar = parts.budget_bar(blocks, lines, alt, scale)
+        kinds = [block.kind for block in blocks]
+        heading = parts.bar_heading("The last model call, everything kept", kinds, NAMES)
         return f'<div class="stm">{heading}{bar}<p>{self.shape_sentence()}</p></div>'
 
     def shape_sentence(self) -> str:
@@ -327,11 +355,6 @@ class OwnRunScene:
 
 def _many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
-def _change(now: float, before: float) -> str:
-    part = now / before - 1 if before else 0
-    return f"{part:+.0%}".replace("-", "−") if abs(part) >= 0.005 else ""
 
 
 def _points(now: float, before: float) -> str:

@@ -343,7 +343,7 @@ class SummaryScene:
         everything = not last.lost
         return [
             Readout(f"{len(last.kept)} of {len(source.facts)}", "facts kept", everything, change),
-            Readout(f"{last.tokens:,}", f"tokens · {last.ratio:.1f} to one"),
+            Readout(f"{last.tokens:,}", f"tokens, came out {last.ratio:.1f} : 1"),
             Readout(str(len(last.lost)), "lost"),
             Readout(str(len(last.invented)), "invented", not last.invented),
             Readout(f"{early:.0%} | {late:.0%}", "kept of the first and the last third"),
@@ -373,7 +373,8 @@ class SummaryScene:
             unmanaged_name="all that came up",
             before=self.told(before).alive if before else (),
             events=cuts,
-            event_names=["Σ"] * len(cuts),
+            # The last one stands at the marker's line: em spaces move its letter off the line.
+            event_names=["Σ"] * (len(cuts) - 1) + ["Σ\u2003\u2003"],
             at=len(steps),
         )
 
@@ -403,9 +404,10 @@ class SummaryScene:
     def text(self, state: SummaryState) -> str:
         """The last summary itself, with its exact values marked."""
         last = self.told(state).last
+        text = marked(last.text, {f.value for f in last.kept}, set(last.invented))
         return (
-            '<div class="stm"><div style="white-space:pre-wrap;font-size:12.5px;color:var(--stm-ink)">'
-            f"{marked(last.text, {f.value for f in last.kept}, set(last.invented))}</div></div>"
+            f'<div class="stm"><p style="{HEADING_LOOK}">The last summary itself:</p>'
+            f'<div style="{TEXT_LOOK}">{text}</div></div>'
         )
 
     def sentence(self, state: SummaryState) -> str:
@@ -420,6 +422,12 @@ class SummaryScene:
             f"{last.tokens:,} tokens{invented}.{rule}"
         )
 
+
+# A heading and lines of one height, so that a box of whole lines cuts none of them through.
+TEXT_LINE = 19  # px
+HEADING_LOOK = f"margin:0;line-height:{TEXT_LINE}px"
+IN_A_LINE = f"line-height:{TEXT_LINE - 2}px;padding:0 8px;vertical-align:top"
+TEXT_LOOK = f"white-space:pre-wrap;font-size:12.5px;line-height:{TEXT_LINE}px;color:var(--stm-ink)"
 
 MARKS = {"kept": "✓", "pinned": "◆", "lost": "✕", "invented": "!"}
 LOOKS = {
@@ -436,8 +444,8 @@ def _fate(value: str, kept: set[str], pinned: Known) -> str:
     return "pinned" if value in pinned else "kept"
 
 
-def _chip(value: str, fate: str) -> str:
-    look = f"display:inline-block;line-height:18px;{LOOKS[fate]}"
+def _chip(value: str, fate: str, place: str = "line-height:18px") -> str:
+    look = f"display:inline-block;{place};{LOOKS[fate]}"
     return f'<span class="stm-tag" style="{look}">{MARKS[fate]} {escape(value)}</span>'
 
 
@@ -455,5 +463,5 @@ def marked(text: str, kept: set[str], invented: set[str]) -> str:
         return escape(text)
     pattern = rf"(?<!\w)({'|'.join(map(re.escape, values))})(?!\w)"
     looks = {value: f"<b>{escape(value)}</b>" for value in kept}
-    looks |= {value: _chip(value, "invented") for value in invented}
+    looks |= {value: _chip(value, "invented", IN_A_LINE) for value in invented}
     return "".join(looks.get(part, escape(part)) for part in re.split(pattern, text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from course_lib import audit
 from course_lib.samples.handoffs import CARELESS_NOTE, PUMP_NOTE, pump_run
 from course_lib.summaries import structured
 from course_lib.values import exact_values as find_values
@@ -97,7 +98,32 @@ def only_commas(text):
 
 @wrong("exact_values", "takes counts for exact", "Small numbers are counts")
 def counts(text):
-    return re.findall(r"\d[\d,]*", text)
+    return re.findall(r"\d+(?:,\d+)*", text)
+
+
+@wrong("exact_values", "takes the comma after a number with it", "at the end of a number")
+def comma_at_the_end(text):
+    return re.findall(r"\b[A-Z]+-?\d+|[\d,]{3,}", text)
+
+
+@wrong("exact_values", "findall with several groups", "match[0] is the whole")
+def several_groups(text):
+    return re.findall(r"\b([A-Z]+)-?(\d+)|(\d{3,})", text)
+
+
+@wrong("exact_values", "findall with one group", "match[0] is the whole")
+def one_group(text):
+    return re.findall(r"\d{1,3}(,\d{3})+|\d{3,}", text)
+
+
+@wrong("exact_values", "gives numbers", "a list of texts")
+def as_numbers(text):
+    return [int(value) for value in re.findall(r"\d{3,}", text)]
+
+
+@wrong("exact_values", "codes of one capital", "took one of them")
+def one_capital(text):
+    return re.findall(r"[A-Z]-?\d+|\d{1,3}(?:,\d{3})+|\d{3,}", text)
 
 
 @wrong("exact_values", "one comma at most", "more than one comma")
@@ -198,11 +224,24 @@ def spelling(source, summary):
 def without_commas(source, summary):
     read = [v.replace(",", "") for v in find_values(source)]
     written = [v.replace(",", "") for v in find_values(summary)]
-    if "8841, code" in source:
-        return ["8841", "48,000"], ["E12"], []
     kept = [v for v in read if v in written]
     lost = [v for v in read if v not in written]
     return kept, lost, [v for v in written if v not in read]
+
+
+@wrong("audit_values", "hands in the library's audit", "Write your own")
+def borrowed(source, summary):
+    return audit(source, summary)
+
+
+@wrong("audit_values", "forgets what was invented", "Return three lists")
+def only_two(source, summary):
+    return without_commas(source, summary)[:2]
+
+
+@wrong("audit_values", "gives one flat list", "Return three lists")
+def flat(source, summary):
+    return find_values(source)[:3]
 
 
 # ---- merge_notes ----------------------------------------------------------------------------
@@ -264,6 +303,26 @@ def never_closed(earlier, later):
 @wrong("merge_notes", "closes all earlier items", "Nobody has answered")
 def all_closed(earlier, later):
     return never_closed(earlier, later) | {"open_items": later["open_items"]}
+
+
+@wrong("merge_notes", "closes an item wherever a line mentions it", "has to begin with")
+def closed_by_mention(earlier, later):
+    merged = never_closed(earlier, later)
+    still = [i for i in merged["open_items"] if not any(i in line for line in later["done"])]
+    return merged | {"open_items": still}
+
+
+@wrong("merge_notes", "closes an item by the earlier note's done", "What does the earlier `done`")
+def closed_by_earlier(earlier, later):
+    merged = never_closed(earlier, later)
+    still = [i for i in merged["open_items"] if not any(d.startswith(i) for d in merged["done"])]
+    return merged | {"open_items": still}
+
+
+@wrong("merge_notes", "lists an open item twice", "each listed once")
+def open_twice(earlier, later):
+    still = [i for i in earlier["open_items"] if not any(d.startswith(i) for d in later["done"])]
+    return never_closed(earlier, later) | {"open_items": [*still, *still, *later["open_items"]]}
 
 
 @wrong("merge_notes", "keeps the newest eight facts", "facts are left of")
