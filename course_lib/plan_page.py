@@ -166,7 +166,7 @@ def _in_markdown(part: Part) -> str:
 def _plain(text: str) -> str:
     """The text on one line, with nothing in it that Markdown or HTML would read as a mark."""
     line = " ".join(str(text).split())
-    return escape(line, quote=False).translate({ord(c): f"\\{c}" for c in "|`*[]"})
+    return escape(line, quote=False).translate({ord(c): f"\\{c}" for c in "|`*[]$"})
 
 
 # ---- HTML -----------------------------------------------------------------------------------

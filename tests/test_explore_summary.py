@@ -319,7 +319,7 @@ def test_the_summary_has_a_heading_and_its_box_cuts_no_line_through(scene, explo
 
 
 def test_the_slider_names_the_least_and_the_readout_what_came_out(scene, explorer):
-    assert explorer.controls["ratio"].label == "≥ 40 : 1"
+    assert explorer.controls["ratio"].label == "≥40:1"
     assert readout(scene, SAMPLE_START, "tokens").caption == "tokens, came out 164.5 : 1"
 
 

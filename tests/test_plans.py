@@ -199,6 +199,12 @@ def test_text_from_a_run_cannot_break_the_page():
     assert "\\|" in made.markdown().splitlines()[0]
 
 
+def test_prices_are_not_read_as_formulas(support):
+    # JupyterLab and GitHub set what stands between two dollar signs as mathematics.
+    assert "$" in support.markdown()
+    assert not re.search(r"(?<!\\)\$", support.markdown())
+
+
 def test_the_settings_run_as_they_are(support):
     code = settings_code(support)
     assert len([line for line in code.splitlines() if line]) <= 12

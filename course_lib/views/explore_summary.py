@@ -179,7 +179,8 @@ def _size(name: str, source: Source) -> str:
 
 def _controls(scene: SummaryScene, state: SummaryState) -> dict[str, Any]:
     style = {"description_width": "initial"}
-    ratios = [(f"≥ {ratio} : 1", ratio) for ratio in RATIOS]  # what comes out may be shorter
+    # What comes out may be shorter. No spaces: the reading would break into two lines.
+    ratios = [(f"≥{ratio}:1", ratio) for ratio in RATIOS]
     longest = max(len(source.steps) for source in scene.sources.values())
     most = max(min(GENERATIONS[-1], longest), 2)
     return {
