@@ -158,7 +158,7 @@ def _in_markdown(part: Part) -> str:
         case Code(text):
             return f"```\n{text}\n```"
         case Table(columns, rows):
-            lines = [columns, ["---"] + ["---:"] * (len(columns) - 1), *rows]
+            lines = [columns, [":---"] + ["---:"] * (len(columns) - 1), *rows]
             return "\n".join(f"| {' | '.join(map(_plain, line))} |" for line in lines)
     return _plain(part)
 

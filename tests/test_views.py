@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from matplotlib.figure import Figure
 
 from course_lib import (
     Conversation,
@@ -24,6 +25,7 @@ from course_lib.views import parts
 from course_lib.views.explore_trim import ROWS, TrimExplorer
 from course_lib.views.figures import plot_cache
 from course_lib.views.show import show
+from course_lib.views.still import Still
 from course_lib.views.trim_presets import first_state, presets
 from course_lib.views.trim_scene import POLICIES, TrimScene, TrimState, find_findings
 
@@ -274,6 +276,11 @@ def test_the_same_explorer_is_saved_with_the_same_bytes():
     first, second = (explore_trim(incident())._repr_mimebundle_()[0] for _ in range(2))
     assert first["text/html"] == second["text/html"]
     assert first["text/plain"] == second["text/plain"]
+
+
+def test_no_formula_can_stand_between_two_prices_of_a_caption():
+    caption = Still(Figure(), "alt", "$2.00 a million, $0.73 in all").mimebundle()["text/html"]
+    assert "<p><span>$</span>2.00 a million, <span>$</span>0.73 in all</p>" in caption
 
 
 def test_a_transcript_is_opened_with_its_name_and_tools():

@@ -24,7 +24,9 @@ class Still:
         """Text, and HTML with the picture: HTML is the one form that carries alt text."""
         source = base64.b64encode(self.png).decode("ascii")
         image = f'<img src="data:image/png;base64,{source}" alt="{escape(self.alt)}">'
-        caption = f"<p>{escape(self.caption)}</p>" if self.caption else ""
+        # A tag around each dollar sign: what stands between two of them would be set as a formula.
+        words = escape(self.caption).replace("$", "<span>$</span>")
+        caption = f"<p>{words}</p>" if self.caption else ""
         return {"text/plain": self.alt, "text/html": image + caption}
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
