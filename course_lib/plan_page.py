@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.caching import PRESETS, money
@@ -50,9 +51,10 @@ Part = Heading | Table | Items | Code | str
 
 
 def text_of_shape(shape: Shape, transcript: Transcript) -> str:
-    """What a run looks like, as Markdown, with the notes of its reader."""
+    """What a run looks like, as text for a terminal, with the notes of its reader."""
     about = f"{transcript.name}, {transcript.format}: {len(transcript.messages)} messages"
-    return "\n\n".join(map(_in_markdown, [about, *shape_parts(shape), Items(transcript.notes)]))
+    notes = [Items(transcript.notes)] if transcript.notes else []
+    return "\n\n".join(map(_in_text, [about, *shape_parts(shape), *notes]))
 
 
 def parts(plan: Plan) -> Iterator[Part]:
@@ -104,7 +106,7 @@ def parts(plan: Plan) -> Iterator[Part]:
 def shape_parts(shape: Shape) -> Iterator[Part]:
     """What the run looks like: its sizes, where it would overflow, its biggest results."""
     yield Table(
-        ("calls", "first call reads", "a step adds", "last call reads", "read in all"),
+        ("model calls", "first call reads", "a step adds", "last call reads", "read in all"),
         [
             tuple(
                 f"{n:,}"
@@ -119,13 +121,16 @@ def shape_parts(shape: Shape) -> Iterator[Part]:
     big = ", ".join(f"{r.tool} {r.tokens:,}" for r in shape.results[:BIGGEST])
     yield (
         f"Biggest results, in tokens: {big or 'none'}. Nothing came back for {shape.dead_weight:,} of the "
-        f"{shape.result_tokens:,} tokens of results. Calls made again: {len(shape.repeats)}."
+        f"{shape.result_tokens:,} tokens of results. Tool calls made again: {len(shape.repeats)}."
     )
 
 
 def _rules_of_time(plan: Plan) -> list[str]:
     low = plan.budget // 2
+    everything = plan.tried[0]
+    later = ["Change nothing while a request fits your model's window. What follows is for after that."]
     return [
+        *(later if plan.chosen == everything else []),
         f"Compact when a request passes {plan.budget * 8 // 10:,} tokens, down to {low:,}, which holds the "
         f"last {plan.window} turn groups of this run.",
         "Start afresh from a hand-off note when the task changes, when a call has been made three times, "
@@ -167,6 +172,22 @@ def _plain(text: str) -> str:
     """The text on one line, with nothing in it that Markdown or HTML would read as a mark."""
     line = " ".join(str(text).split())
     return escape(line, quote=False).translate({ord(c): f"\\{c}" for c in "|`*[]$"})
+
+
+# ---- text -----------------------------------------------------------------------------------
+
+WIDTH = 100  # characters to a line
+
+
+def _in_text(part: Part) -> str:
+    match part:
+        case Items(texts):
+            return "\n".join(fill(f"- {text}", WIDTH, subsequent_indent="  ") for text in texts)
+        case Table(columns, rows):
+            lines = [columns, *rows]
+            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+            return "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
+    return fill(str(part), WIDTH)
 
 
 # ---- HTML -----------------------------------------------------------------------------------

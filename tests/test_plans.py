@@ -184,6 +184,12 @@ def test_the_page_says_all_and_the_same_in_both_forms(support):
     assert set(re.findall(r"\d[\d,.]*", text)) <= figures
 
 
+def test_where_everything_is_kept_the_page_says_what_the_other_figures_are_for(support, invoices):
+    until = "Change nothing while a request fits your model's window."
+    assert invoices.chosen.name == "everything kept" and until in invoices.markdown()
+    assert support.chosen.name != "everything kept" and until not in support.markdown()
+
+
 def test_the_html_is_one_file_without_scripts_or_addresses(support):
     page = support.html()
     assert not re.search(r"<script|<link|<img|\bsrc=|href=|https?://|@import|url\(", page)
@@ -294,7 +300,11 @@ def test_the_commands_write_and_print(log, capsys):
     assert main([str(log)]) == 0
     assert capsys.readouterr().out.count("# Context plan") == 1
     assert look([str(log)]) == 0
-    assert "88 messages" in capsys.readouterr().out
+    about, sizes, windows, *_ = capsys.readouterr().out.split("\n\n")
+    assert about == "run.json, OpenAI chat messages: 88 messages"
+    for table in (sizes, windows):
+        names, figures = table.split("\n")
+        assert len(names) == len(figures), "columns stand above each other"
 
 
 @pytest.mark.parametrize("command", [main, look])
