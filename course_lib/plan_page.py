@@ -128,7 +128,9 @@ def shape_parts(shape: Shape) -> Iterator[Part]:
 def _rules_of_time(plan: Plan) -> list[str]:
     low = plan.budget // 2
     everything = plan.tried[0]
-    later = ["Change nothing while a request fits your model's window. What follows is for after that."]
+    later = [
+        "Change nothing while a request fits your model's window. What follows is for after that."
+    ]
     return [
         *(later if plan.chosen == everything else []),
         f"Compact when a request passes {plan.budget * 8 // 10:,} tokens, down to {low:,}, which holds the "
