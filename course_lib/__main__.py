@@ -31,7 +31,7 @@ COMMANDS = {
     ),
     "test": Command(
         "Run every check of the course itself; what follows goes to pytest (test -k trim).",
-        None,
+        "test",
         lambda arguments: _module("setup.testing").main(arguments),
     ),
     "doctor": Command(
@@ -49,6 +49,11 @@ COMMANDS = {
         "lab",
         lambda arguments: _module("plan_command").main(arguments),
     ),
+    "release": Command(
+        "Write the course as a zip for learners: release --out course.zip (--help for more).",
+        "workshop",
+        lambda arguments: _module("workshop.release").main(arguments),
+    ),
     "exercises": Command(
         "For maintainers: make the exercises from the solutions.",
         "test",
@@ -62,9 +67,19 @@ COMMANDS = {
 }
 
 
+def available() -> dict[str, Command]:
+    """The commands that work here: a release has the lock file for learners only."""
+    return {
+        name: command
+        for name, command in COMMANDS.items()
+        if command.needs in (None, "lab")
+        or (environment.ROOT / environment.LOCKS[command.needs]).is_file()
+    }
+
+
 def listing() -> str:
     """The commands, a line each."""
-    lines = [f"  {name:<10} {command.sentence}" for name, command in COMMANDS.items()]
+    lines = [f"  {name:<10} {command.sentence}" for name, command in available().items()]
     return "\n".join(["The commands of the course, each after `python -m course_lib`:", *lines])
 
 
@@ -84,7 +99,7 @@ def main(arguments: list[str]) -> int:
     if name in ("--help", "-h", "help"):
         print(listing())
         return 0
-    if name not in COMMANDS:
+    if name not in available():
         print(f"There is no command {name!r}. `python -m course_lib` lists them.", file=sys.stderr)
         return 2
     try:

@@ -24,6 +24,16 @@ USUAL_PLACES = (
 )
 
 
+# The longest files begin first, so that no worker is left alone with one at the end.
+LONGEST = ("test_browser_lessons", "test_classroom", "test_browser", "test_nbgrader", "test_release")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; the order within a file stays."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(LONGEST)))
+
+
 def find_chromium() -> str | None:
     """The path of a Chromium or Chrome on this machine, or None."""
     on_path = filter(None, map(shutil.which, NAMES))

@@ -175,12 +175,12 @@ class Lab:
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[Lab]:
-    """JupyterLab on a copy of the course in `folder`, until the block ends.
+def running_lab(folder: Path, root: Path | None = None) -> Iterator[Lab]:
+    """JupyterLab on the course in `root`, or on a copy in `folder`, until the block ends.
 
     Raises `RuntimeError` with what it printed, where it doesn't come up.
     """
-    root = copy_course(folder / "course")
+    root = root or copy_course(folder / "course")
     log = folder / "lab.log"
     command = [sys.executable, "-m", "course_lib", "lab", "--no-browser", f"--port={free_port()}"]
     with log.open("w", encoding="utf-8") as errors:

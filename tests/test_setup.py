@@ -398,7 +398,7 @@ def test_the_server_ends_with_the_command_that_started_it() -> None:
         "import sys; from course_lib.setup import lab\n"
         "serve = [sys.executable, '-m', 'http.server', '--bind', '127.0.0.1']\n"
         "lab.command = lambda python, port: [*serve, str(port)]\n"
-        "sys.exit(lab.main(['--no-browser']))"
+        "sys.exit(lab.main(['--no-browser', '--originals']))"
     )
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, **quiet) as process:
@@ -445,7 +445,7 @@ def running_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "JUPYTER_PREFER_ENV_PATH": "0",
     }
     process = subprocess.Popen(
-        [sys.executable, "-m", "course_lib", "lab", "--no-browser"],
+        [sys.executable, "-m", "course_lib", "lab", "--no-browser", "--originals"],
         cwd=ROOT,
         env=env,
         stdout=subprocess.PIPE,

@@ -16,10 +16,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from course_lib.setup.copies import lay_out, sentences
 from course_lib.setup.environment import ROOT, child_environment, ensure, say
 
 FIRST_PORT = 8888
-START = "lab/tree/notebooks/00_start_here.ipynb"
+START = "notebooks/00_start_here.ipynb"
+COPY = "my_course"
 SETTINGS = Path(__file__).parent / "settings"
 WORKSPACES = ROOT / ".lab" / "workspaces"
 TEXT_BROWSERS = {"www-browser", "links", "elinks", "lynx", "w3m"}
@@ -30,6 +32,11 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m course_lib lab")
     parser.add_argument("--port", type=int, help=f"the port; else the first free from {FIRST_PORT}")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument(
+        "--originals",
+        action="store_true",
+        help=f"for maintainers: open the notebooks themselves, not your copy of them in {COPY}/",
+    )
     return parser.parse_args(arguments)
 
 
@@ -60,9 +67,29 @@ def choose_port(wanted: int | None, free: Callable[[int], bool] = is_free) -> in
     raise SystemExit(f"No port from {FIRST_PORT} on is free. Name one yourself: --port 9999")
 
 
-def address(port: int, token: str) -> str:
-    """Where the first notebook opens."""
-    return f"http://localhost:{port}/{START}?token={token}"
+def own_copy(root: Path = ROOT) -> str:
+    """Lay the learner's copy, say what has changed in it, and give back its first notebook's path.
+
+    Where there is no copy and none can be written, that of the original.
+    """
+    first = f"{COPY}/{START}"
+    try:
+        changes = lay_out(root, root / COPY)
+    except OSError as error:
+        reason = error.strerror or error
+        if (root / first).is_file():
+            say(f"Not all that is new could be written to {COPY}/ ({reason}). It opens as it is.")
+            return first
+        say(f"Your own copy, {COPY}/, can't be written ({reason}): the originals open instead.")
+        return START
+    for sentence in sentences(changes):
+        say(sentence)
+    return first
+
+
+def address(port: int, token: str, notebook: str = START) -> str:
+    """Where a notebook opens."""
+    return f"http://localhost:{port}/lab/tree/{notebook}?token={token}"
 
 
 def command(python: Path, port: int) -> list[str]:
@@ -133,6 +160,7 @@ def main(arguments: list[str]) -> int:
     asked = options(arguments)
     port = choose_port(asked.port)
     python = ensure("lab")
+    notebook = START if asked.originals else own_copy()
     token = secrets.token_hex(24)
     signal.signal(signal.SIGTERM, _interrupt)  # else the server would outlive this process
     say("Starting JupyterLab …")
@@ -143,7 +171,7 @@ def main(arguments: list[str]) -> int:
         env={**child_environment(python), "JUPYTER_TOKEN": token},
     )
     try:
-        return _attend(server, address(port, token), port, asked.no_browser)
+        return _attend(server, address(port, token, notebook), port, asked.no_browser)
     except KeyboardInterrupt:
         say("\nStopping JupyterLab …")
         return 0

@@ -10,8 +10,9 @@ from course_lib.setup.environment import ROOT, child_environment, ensure
 
 FOLDERS = ("tests", "notebooks", "solutions")
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/nbval.cfg")
-# A worker for each core; the cells of a notebook need one kernel, so a file is one worker's.
-WORKERS = ("--numprocesses", "auto", "--dist", "loadfile")
+# A worker for each core; the cells of a notebook need one kernel, so a file is one worker's. The
+# order of files is that of tests/conftest.py.
+WORKERS = ("--numprocesses", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
 def pytest_arguments(arguments: list[str], root: Path = ROOT) -> list[str]:
