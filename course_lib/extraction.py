@@ -24,7 +24,7 @@ from course_lib.messages import (
     is_summary,
     text_of,
 )
-from course_lib.notes import Note, fit, merge, parse_note
+from course_lib.notes import BULLET, Note, fit, merge, parse_note
 from course_lib.values import exact_values
 
 SUMMARY_TOKENS = 600  # what a structured note may take
@@ -114,9 +114,10 @@ def goal_in(task: Message) -> str:
 
 
 def constraints_in(messages: Sequence[Message]) -> list[str]:
-    """The rules in what system and user said, word for word. Results have no say in it."""
+    """The rules in what system and user said, word for word, each once. Results have no say in it."""
     ruling = [m for m in messages if m["role"] in (*SYSTEM_ROLES, "user")]
-    return [sentence for m in ruling for sentence in sentences(m) if RULE.search(sentence)]
+    said = (BULLET.sub("", sentence) for m in ruling for sentence in sentences(m))
+    return list(dict.fromkeys(sentence for sentence in said if RULE.search(sentence)))
 
 
 def steps_of(messages: Sequence[Message]) -> Iterator[Step]:

@@ -106,7 +106,7 @@ def sections(text: str) -> dict[str, list[str]]:
             if section == "next_step":
                 found[section] = []
         if line.strip(" `"):
-            found[section].append(heading["rest"] if heading else _BULLET.sub("", line))
+            found[section].append(heading["rest"] if heading else BULLET.sub("", line))
     return found
 
 
@@ -169,7 +169,7 @@ def without_oldest(note: Note, lines: int) -> Note:
 # ---- the texts of a note --------------------------------------------------------------------
 
 _CONSTRAINT = re.compile(r"\bconstraints?:", re.IGNORECASE)
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
+BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 _NAMES = {
     "goal": "goal",
     "task": "goal",

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from course_lib.caching import PRESETS, money
+from course_lib.plans import BIG, RULES, Plan
 from course_lib.shapes import WINDOWS, Shape
 from course_lib.summaries import SUMMARY_PROMPT
 from course_lib.transcript import Transcript
-
-if TYPE_CHECKING:
-    from course_lib.plans import Plan
 
 BIGGEST = 3  # results that are named
 
@@ -59,11 +57,9 @@ def text_of_shape(shape: Shape, transcript: Transcript) -> str:
 
 def parts(plan: Plan) -> Iterator[Part]:
     """The page, part by part."""
-    from course_lib.plans import RULES, settings_code
-
     chosen = plan.chosen
     yield Heading(f"Context plan for {plan.name}", 1)
-    yield f"Use {chosen.name}: {chosen.setting}"
+    yield f"Use {chosen.name}: {chosen.about}. In code: {chosen.setting}"
     yield Items(plan.reasons)
     yield f"How sure: {plan.sure}"
     yield Heading("The run")
@@ -71,7 +67,15 @@ def parts(plan: Plan) -> Iterator[Part]:
     yield Heading("Each technique on this run")
     lists = list(chosen.prices)
     yield Table(
-        ("technique", "tokens read", "cached", *lists, "values missed", "valid"),
+        (
+            "technique",
+            "tokens read",
+            "cached",
+            *lists,
+            "values missed",
+            "biggest request",
+            "sendable",
+        ),
         [
             (
                 each.name,
@@ -79,11 +83,13 @@ def parts(plan: Plan) -> Iterator[Part]:
                 f"{each.cached_share:.0%}",
                 *(money(each.prices[at], 3) for at in lists),
                 f"{each.missed:.0%}",
-                "yes" if each.valid else "NO",
+                f"{each.peak:,}",
+                "yes" if each.sendable else "too long" if each.valid else "NO",
             )
             for each in plan.tried
         ],
     )
+    yield "; ".join(f"{each.name}: {each.about}" for each in plan.tried) + "."
     dates = ", ".join(f"{at} {PRESETS[at].date}" for at in lists if at in PRESETS)
     yield f"Prices of {dates or 'your own lists'}, the prompt cache, answers and summary calls counted."
     yield Items(RULES)
@@ -95,10 +101,22 @@ def parts(plan: Plan) -> Iterator[Part]:
     yield Items(
         [*(f"Constraint: {rule}" for rule in plan.constraints), *pins] or ["nothing was missed"]
     )
+    if plan.pins:
+        yield (
+            "The values are this run's own. In the next one, pin the steps that bring such values, or note "
+            "them as they come: ctx.pin(place), ctx.note(text)."
+        )
     yield Heading("When")
     yield Items(_rules_of_time(plan))
     yield Heading("Settings")
-    yield Code(settings_code(plan))
+    managed = plan.tried[-1]
+    yield (
+        f"This run can't be given to such a Context: {plan.fault}"
+        if plan.fault
+        else f"On this run they read {managed.read:,} tokens and miss {managed.missed:.0%}: the row "
+        f"{managed.name} above."
+    )
+    yield Code(plan.settings.code())
     yield Heading("The summary prompt")
     yield Code(SUMMARY_PROMPT)
 
@@ -127,18 +145,21 @@ def shape_parts(shape: Shape) -> Iterator[Part]:
 
 def _rules_of_time(plan: Plan) -> list[str]:
     low = plan.budget // 2
+    held = max(0, low - plan.shape.fixed) // max(plan.shape.per_step, 1)
     everything = plan.tried[0]
     later = [
         "Change nothing while a request fits your model's window. What follows is for after that."
     ]
+    big = any(result.tokens >= BIG for result in plan.shape.results)
+    offload = f"; results of {BIG:,} tokens and more as tables or texts with a one-line reference"
     return [
         *(later if plan.chosen == everything else []),
-        f"Compact when a request passes {plan.budget * 8 // 10:,} tokens, down to {low:,}, which holds the "
-        f"last {plan.window} turn groups of this run.",
+        f"Compact when a request passes {plan.budget * 8 // 10:,} tokens, down to {low:,}, which holds "
+        f"about {held} turn groups of this run; {1 - plan.reuse.missed(held):.0%} of what it came back "
+        "for was that near.",
         "Start afresh from a hand-off note when the task changes, when a call has been made three times, "
         "or after a crash.",
-        "Store for good: the whole trace, searchable; results of 2,000 tokens and more as tables or texts "
-        "with a one-line reference.",
+        f"Store for good: the whole trace, searchable{offload if big else ''}.",
     ]
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_lib.caching import PRESETS, Prices, answer_tokens, cache_use, price, summary_calls
 from course_lib.extraction import constraints_in, structured
-from course_lib.messages import BudgetTooSmall, Message, group_indices, validate
+from course_lib.messages import BudgetTooSmall, CourseError, Message, group_indices, validate
+from course_lib.plan_settings import Settings
 from course_lib.replay import Run, replay
 from course_lib.reuses import Pin, Reuse, reuse
 from course_lib.shapes import WINDOWS, Shape, shape_of
+from course_lib.tokens import count_text
 from course_lib.transcript import Transcript
 from course_lib.trimming import (
     Policy,
@@ -37,15 +39,18 @@ NEAR = 0.1  # prices that differ by less are the same
 MANY_USES, SOME_USES = 100, 30  # reuses, for how sure a plan is
 WIDEST = 40  # turn groups: who needs a wider window needs something other than a window
 MOST_CALLS = 400  # model calls: of a longer run, techniques are replayed on the end
-EVERY, KEEP = 10, 3  # groups between rolling summaries, results that masking leaves whole
+EVERY, RATIO = 10, 4  # turn groups between rolling summaries, and how much shorter one is
+KEEP = 3  # results that masking leaves whole
+NOTED = 3  # rules that the settings note from the start
 
 RULES = (
     f"A run that never reads more than {SMALL:,} tokens is left alone.",
-    "A technique is fit if each prompt is valid and within the model's window, and it misses at most "
-    f"{MISSED:.0%} of the values that calls came back for.",
-    "Of those that are fit, the cheapest by the price list is chosen, cache and summary calls counted; "
+    "A technique qualifies if each prompt is valid and within the model's window, and it misses at "
+    f"most {MISSED:.0%} of the values that calls came back for.",
+    "Of those that qualify, the cheapest by the price list is chosen, cache and summary calls counted; "
     f"within {NEAR:.0%} of it, the one that reads least.",
-    "If none is fit, the one that misses least is chosen.",
+    "If none does, of those within the window the one that misses least; if none is within it, the one "
+    "that comes nearest.",
 )
 
 
@@ -55,15 +60,26 @@ REPLAYED = (
 )
 
 
+class Candidate(NamedTuple):
+    """A technique to be tried: its name, its setting as code, what that does, and the policy."""
+
+    name: str
+    setting: str
+    about: str
+    policy: Policy
+
+
 @dataclass(frozen=True)
 class Tried:
     """A technique on this run: what it read, cost and missed."""
 
     name: str
     setting: str  # as code, to be pasted
+    about: str  # what that does, in words
     run: Run
     missed: float  # the share of the reuses whose value wasn't in the prompt
-    valid: bool  # each prompt can be sent, and is within the model's window
+    valid: bool  # each prompt would be taken by a provider
+    fits: bool  # each prompt is within the model's window
     prices: Mapping[str, Decimal]  # for each price list, what the run costs
 
     @property
@@ -82,9 +98,14 @@ class Tried:
         return max(row.read for row in self.run.rows)
 
     @property
-    def fit(self) -> bool:
+    def sendable(self) -> bool:
+        """Whether each prompt is valid, and within the model's window."""
+        return self.valid and self.fits
+
+    @property
+    def qualifies(self) -> bool:
         """Whether it may be recommended."""
-        return self.valid and self.missed <= MISSED
+        return self.sendable and self.missed <= MISSED
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +116,7 @@ class Plan:
     shape: Shape
     reuse: Reuse
     window: int  # turn groups: the smallest window in which most reuses are found
-    budget: int  # tokens: its low water, at half, holds such a window
+    budget: int  # tokens: its low water, at half, holds such a window, if the model's window can
     tried: tuple[Tried, ...]
     chosen: Tried
     reasons: tuple[str, ...]
@@ -103,6 +124,8 @@ class Plan:
     pins: tuple[Pin, ...]
     constraints: tuple[str, ...]
     by: str  # the price list that decided
+    settings: Settings  # for a `Context`
+    fault: str  # why the run can't be given to such a `Context`, or ""
 
     def markdown(self) -> str:
         """The plan as one page of Markdown."""
@@ -145,22 +168,26 @@ def plan(
     found = reuse(messages, answers=True, tools=tools)
     shape = shape_of(messages, tools, found)
     window = needed_window(found, FAR)
-    budget = 2 * (shape.fixed + window * max(shape.per_step, 1))
+    budget = budget_for(shape, window, model_window)
     pins = found.pins(window)
-    trying = candidates(needed_window(found, MISSED), budget, tools)
-    if pins:
-        trying.append(
-            ("window and pins", f"sliding_window({window})  # and pins", sliding_window(window))
-        )
+    constraints = tuple(constraints_in(messages))
     start = start_of_end(messages)
     part, marked = (end_of(run, start) for run in (messages, with_pins(messages, pins)))
     here = found if start is None else reuse(part, answers=True, tools=tools)
-    tried = [
-        attempt(*each, marked if "pins" in each[0] else part, tools, here, prices, model_window)
-        for each in trying
-    ]
-    tried[0] = replace(tried[0], valid=tried[0].valid and max(shape.reads) <= model_window)
-    chosen, reasons = choose(tried, shape, by)
+    rest = (tools, here, prices, model_window)
+    trying = candidates(needed_window(found, MISSED), budget, tools)
+    tried = [attempt(each, part, *rest) for each in trying]
+    if pins:
+        tried.append(attempt(windowed("window and pins", window), marked, *rest))
+    settings = settings_for(shape, window, budget, pins, constraints)
+    managed = Candidate("context manager", "ctx", "the settings below", settings.policy(tools))
+    fault = ""
+    try:
+        tried.append(attempt(managed, part, *rest))
+    except CourseError as error:
+        fault = str(error)
+    tried[0] = replace(tried[0], fits=max(shape.reads) <= model_window)
+    chosen, reasons = choose(tried, shape, by, model_window)
     if start is not None:
         reasons.append(REPLAYED.format(MOST_CALLS, shape.calls))
     return Plan(
@@ -174,10 +201,10 @@ def plan(
         reasons=(*reasons, *at_the_source(shape)),
         sure=how_sure(found, tried, chosen, by),
         pins=tuple(pins),
-        constraints=tuple(
-            dict.fromkeys(rule.removeprefix("- ") for rule in constraints_in(messages))
-        ),
+        constraints=constraints,
         by=by,
+        settings=settings,
+        fault=fault,
     )
 
 
@@ -198,38 +225,60 @@ def end_of(messages: Sequence[Message], start: int | None) -> list[Message]:
     return [messages[i] for i in sorted([*grouping.head, *(i for group in groups for i in group)])]
 
 
+def budget_for(shape: Shape, window: int, model_window: int) -> int:
+    """Tokens whose half holds such a window, but never more than the model takes."""
+    return min(2 * (shape.fixed + window * max(shape.per_step, 1)), model_window)
+
+
 def needed_window(found: Reuse, share: float) -> int:
     """The fewest turn groups with which a window misses at most that share, from 1 to WIDEST."""
     curve = found.curve()[1 : WIDEST + 1]
     return next((w for w, missed in enumerate(curve, 1) if missed <= share), max(1, len(curve)))
 
 
-def candidates(
-    window: int, budget: int, tools: Sequence[dict[str, Any]] | None
-) -> list[tuple[str, str, Policy]]:
-    """The techniques by name, as code, and as policies."""
+def candidates(window: int, budget: int, tools: Sequence[dict[str, Any]] | None) -> list[Candidate]:
+    """The techniques of the lessons, set for a run."""
+    high, low = budget * 8 // 10, budget // 2
     return [
-        ("everything kept", "append_all()", append_all()),
-        ("sliding window", f"sliding_window({window})", sliding_window(window)),
-        ("water marks", f"high_low({budget})", high_low(budget, tools=tools)),
-        (
+        Candidate("everything kept", "append_all()", "nothing is cut", append_all()),
+        windowed("sliding window", window),
+        Candidate(
+            "water marks",
+            f"high_low({budget})",
+            f"above {high:,} tokens the oldest turn groups go, down to {low:,}",
+            high_low(budget, tools=tools),
+        ),
+        Candidate(
             "water marks, summary",
             f"high_low({budget}, summarize=structured)",
+            "the same, with a summary of what goes",
             high_low(budget, summarize=structured, tools=tools),
         ),
-        (
+        Candidate(
             "rolling summary",
-            f"rolling_summary({EVERY}, 4, structured)",
-            rolling_summary(EVERY, 4, structured),
+            f"rolling_summary({EVERY}, {RATIO}, structured)",
+            f"every {EVERY} turn groups a summary, of one token at most for each {RATIO} that go",
+            rolling_summary(EVERY, RATIO, structured),
         ),
-        ("masking", f"mask_results({KEEP})", mask_results(KEEP)),
+        Candidate(
+            "masking",
+            f"mask_results({KEEP})",
+            f"a line in the place of all results but the last {KEEP}",
+            mask_results(KEEP),
+        ),
     ]
 
 
+def windowed(name: str, window: int) -> Candidate:
+    """A sliding window, by that name; with pins it keeps their turn groups as well."""
+    pinned = ", and those of the pinned values" if "pins" in name else ""
+    setting = f"sliding_window({window})" + ("  # and pins" if pinned else "")
+    about = f"the last {window} turn group{'s' * (window != 1)}{pinned}"
+    return Candidate(name, setting, about, sliding_window(window))
+
+
 def attempt(
-    name: str,
-    setting: str,
-    policy: Policy,
+    candidate: Candidate,
     messages: Sequence[Message],
     tools: Sequence[dict[str, Any]] | None,
     found: Reuse,
@@ -238,16 +287,17 @@ def attempt(
     checked: int = 50,
 ) -> Tried:
     """One technique on the run; at most so many of its prompts are `checked` for their validity."""
-    run = replay(messages, forgiving(policy), tools=tools)
+    run = replay(messages, forgiving(candidate.policy), tools=tools)
     answers, summaries = answer_tokens(messages), summary_calls(run)
     missed = found.missed_by(run)
     return Tried(
-        name=name,
-        setting=setting,
+        name=candidate.name,
+        setting=candidate.setting,
+        about=candidate.about,
         run=run,
         missed=len(missed) / len(found.uses) if found.uses else 0.0,
-        valid=max(row.read for row in run.rows) <= model_window
-        and not any(validate(prompt) for prompt in some_prompts(run, checked)),
+        valid=not any(validate(prompt) for prompt in some_prompts(run, checked)),
+        fits=max(row.read for row in run.rows) <= model_window,
         prices={
             at: price(
                 [cache_use(row.read, row.shared, each.cache) for row in run.rows],
@@ -287,21 +337,22 @@ def with_pins(messages: Sequence[Message], pins: Sequence[Pin]) -> list[Message]
 # ---- choosing -------------------------------------------------------------------------------
 
 
-def choose(tried: Sequence[Tried], shape: Shape, by: str) -> tuple[Tried, list[str]]:
+def choose(
+    tried: Sequence[Tried], shape: Shape, by: str, model_window: int
+) -> tuple[Tried, list[str]]:
     """One of the techniques by `RULES`, and the reasons in words. The first keeps everything."""
     everything = tried[0]
-    if max(shape.reads) <= SMALL:
+    if max(shape.reads) <= min(SMALL, model_window):
         return everything, [
             f"No call reads more than {SMALL:,} tokens (the biggest: {max(shape.reads):,}), so "
             "there is nothing to manage yet."
         ]
-    fit = [each for each in tried if each.fit]
+    fit = [each for each in tried if each.qualifies]
     if not fit:
-        chosen = min(tried, key=lambda each: (not each.valid, each.missed))
-        return chosen, [f"Nothing misses less than {MISSED:.0%}; {chosen.name} misses least."]
+        return _nearest(tried, model_window)
     cheapest = min(each.prices[by] for each in fit)
     most = cheapest * Decimal(1 + NEAR)
-    if everything.fit:
+    if everything.qualifies:
         most = min(most, everything.prices[by])
     chosen = min((each for each in fit if each.prices[by] <= most), key=lambda each: each.read)
     saved = 1 - chosen.prices[by] / everything.prices[by] if everything.prices[by] else Decimal(0)
@@ -313,10 +364,26 @@ def choose(tried: Sequence[Tried], shape: Shape, by: str) -> tuple[Tried, list[s
     ]
     if chosen is everything:
         reasons = [
-            f"With the cache counted, nothing that is fit is cheaper than keeping everything. That "
+            "With the cache counted, nothing that qualifies is cheaper than keeping everything. That "
             f"ends where the window does: {_overflows(shape)}."
         ]
     return chosen, reasons
+
+
+def _nearest(tried: Sequence[Tried], model_window: int) -> tuple[Tried, list[str]]:
+    """What comes nearest where no technique qualifies, and the reason in words."""
+    within = [each for each in tried if each.sendable]
+    if not within:
+        chosen = min(tried, key=lambda each: (not each.valid, each.peak))
+        return chosen, [
+            f"No technique keeps every request of this run within {model_window:,} tokens. "
+            f"{chosen.name} comes nearest: its biggest request has {chosen.peak:,}."
+        ]
+    chosen = min(within, key=lambda each: each.missed)
+    return chosen, [
+        f"Whatever stays within {model_window:,} tokens misses more than {MISSED:.0%}. "
+        f"{chosen.name} misses least: {chosen.missed:.0%}."
+    ]
 
 
 def _overflows(shape: Shape) -> str:
@@ -348,27 +415,33 @@ def how_sure(found: Reuse, tried: Sequence[Tried], chosen: Tried, by: str) -> st
     """How much to trust the choice, and why."""
     uses = len(found.uses)
     level = "high" if uses >= MANY_USES else "middling" if uses >= SOME_USES else "low"
-    others = [each.prices[by] for each in tried if each.fit and each is not chosen]
+    others = [each.prices[by] for each in tried if each.qualifies and each is not chosen]
     close = [price for price in others if price <= chosen.prices[by] * Decimal(1 + NEAR)]
     if close and level == "high":
         level = "middling"
-    why = f"{uses} reuses were seen in one run" + (
-        ", and others cost nearly the same" if close else ""
-    )
+    why = f"{uses} reuses were seen in one run"
+    if not chosen.qualifies:
+        level, why = "low", "it doesn't meet all the rules, it only comes nearest"
+    elif close:
+        why += ", and others cost nearly the same"
     return f"{level}: {why}. Try it on more runs of the same agent."
+
+
+def settings_for(
+    shape: Shape, window: int, budget: int, pins: Sequence[Pin], constraints: Sequence[str]
+) -> Settings:
+    """What a plan proposes for a `Context`: its notes hold the first rules, and room for the pins."""
+    notes = tuple(constraints[:NOTED])
+    cap = 2 * shape.per_step
+    return Settings(
+        budget=budget,
+        keep_last=min(window, 8),
+        notes_cap=50 + sum(count_text(n) + 10 for n in notes) + sum(p.tokens + 10 for p in pins),
+        result_cap=max(200, cap) if any(r.tokens > max(200, cap) for r in shape.results) else None,
+        notes=notes,
+    )
 
 
 def settings_code(plan: Plan) -> str:
     """The plan as settings for `Context`, to be pasted."""
-    cap = 50 + sum(pin.tokens + 10 for pin in plan.pins)
-    result_cap = max(200, 2 * plan.shape.per_step)
-    rules = "".join(f"\nctx.note({rule!r})" for rule in plan.constraints[:3])
-    return f"""\
-from course_lib import Context, Store
-
-ctx = Context(
-    instructions, task, tools=tools,
-    budget={plan.budget}, high=0.8, low=0.5,
-    keep_last={min(plan.window, 8)}, notes_cap={cap}, result_cap={result_cap},
-    store=Store("run.db"),
-){rules}"""
+    return plan.settings.code()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from course_lib.caching import BLOCK, MINIMUM, cached_tokens, common_prefix
@@ -64,32 +65,52 @@ def replay(
     """
     rows: list[Row] = []
     before: list[Message] = []
-    fixed = count([], tools=tools) if tools else count([])
-    sizes: dict[int, int] = {}  # by identity: the transcript and the rows keep messages alive
-
-    def total(prompt: Sequence[Message]) -> int:
-        for m in [m for m in prompt if id(m) not in sizes]:
-            sizes[id(m)] = count([m]) - count([])
-        return fixed + sum(map(sizes.__getitem__, map(id, prompt)))
-
+    sizes = _Sizes(count, count([], tools=tools) if tools else count([]))
     for new in _new_before_each_call(messages):
         given = before + new
         prompt = _prompt_of(policy, given)
-        prefix = prompt[: common_prefix(before, prompt)]
-        shared = total(prefix) - count([]) if prefix else 0
-        kept = len(prompt) - sum(m["role"] == "user" and is_summary(m) for m in prompt)
+        same = common_prefix(before, prompt)
+        sizes.go_on(prompt, same)
+        shared = sizes.upto(same) - count([]) if same else 0
         row = Row(
             call=len(rows) + 1,
-            read=total(prompt),
+            read=sizes.upto(len(prompt)),
             cached=cached_tokens(shared, block, minimum),
             shared=shared,
-            kept=kept,
+            kept=len(prompt) - sizes.summaries[-1],
             event=_event(given, prompt),
             prompt=prompt,
         )
         rows.append(row)
         before = prompt
     return Run(tuple(rows))
+
+
+class _Sizes:
+    """The size of a prompt up to each of its messages: what is as before isn't added up again."""
+
+    def __init__(self, count: Callable[..., int], fixed: int) -> None:
+        self._count, self._framing = count, count([])
+        self._known: dict[int, int] = {}  # by identity: transcript and rows keep messages alive
+        self._sums, self.summaries = [fixed], [0]
+
+    def go_on(self, prompt: Sequence[Message], same: int) -> None:
+        """Take the next prompt, whose first `same` messages are those of the one before."""
+        del self._sums[same + 1 :], self.summaries[same + 1 :]
+        for message in islice(prompt, same, None):
+            self._sums.append(self._sums[-1] + self._size(message))
+            noted = message["role"] == "user" and is_summary(message)
+            self.summaries.append(self.summaries[-1] + noted)
+
+    def upto(self, length: int) -> int:
+        """The tokens of a request with the first so many messages of the prompt."""
+        return self._sums[length]
+
+    def _size(self, message: Message) -> int:
+        size = self._known.get(id(message))
+        if size is None:
+            size = self._known[id(message)] = self._count([message]) - self._framing
+        return size
 
 
 def _prompt_of(policy: Policy, given: list[Message]) -> list[Message]:

@@ -19,10 +19,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from course_lib.messages import (
@@ -40,6 +40,8 @@ from course_lib.values import bare_number, exact_values, normal_form
 
 EVERYWHERE = 0.5  # the share of the groups from which on a value is everywhere
 FEW_GROUPS = 8  # in a shorter run nothing is everywhere
+_AS_WRITTEN = json.JSONDecoder(parse_int=str, parse_float=str)  # 48.00 stays 48.00
+_LINES = re.compile(r"(?<=\n)(?=[-#])")
 _LINE_NUMBERS = re.compile(r"(?<=\w)(?::\d+){1,2}$")
 
 
@@ -73,6 +75,7 @@ class Reuse:
 
     uses: tuple[Use, ...]
     groups: int
+    texts: frozenset[str] = field(default=frozenset(), repr=False, compare=False)  # of the run
 
     def missed(self, window: int) -> float:
         """The share of the uses, from 0 to 1, that a window of so many groups would have missed."""
@@ -100,13 +103,21 @@ class Reuse:
     def pins(self, window: int, most: int = 10) -> list[Pin]:
         """The values that a window of so many groups misses most often; at most `most` of them.
 
-        Of two that are missed equally often, the one with fewer tokens comes first.
+        Of two that are missed equally often, the one with fewer tokens comes first. Half of another
+        value (2AB of LS6 2AB) is left out.
         """
         far: dict[tuple[int, str], list[Use]] = defaultdict(list)
         for use in self.uses:
             if use.distance > window:
                 far[key(use)].append(use)
-        pins = [_pin(uses) for uses in far.values()]
+        whole = {
+            part
+            for _, value in far
+            for words in [value.split()]
+            if len(words) > 1
+            for part in words
+        }
+        pins = [_pin(uses) for (_, value), uses in far.items() if value not in whole]
         return sorted(pins, key=lambda pin: (-pin.missed, pin.tokens, pin.source))[:most]
 
     def missed_by(self, run: Run) -> list[Use]:
@@ -116,8 +127,12 @@ class Reuse:
         """
         if self.uses and self.uses[-1].call > len(run.rows):
             raise ValueError(f"the replay has {len(run.rows)} calls, and a use is in a later one")
-        seen = _Seen()
-        return [use for use in self.uses if not seen.has(run.rows[use.call - 1].prompt, use.value)]
+        seen, missed = _Seen(self.texts), []
+        for use in self.uses:
+            seen.go_on(run.rows[use.call - 1].prompt)
+            if not seen.has(use.value):
+                missed.append(use)
+        return missed
 
 
 def key(use: Use) -> tuple[int, str]:
@@ -143,12 +158,14 @@ def reuse(
     schemas of `tools` offer as a choice (an enum) is no value: it is sent with every call.
     """
     grouping = group_indices(messages, strict=False)
-    spread = _everywhere(messages, grouping) | {normal_form(each) for each in enums(tools)}
+    at = _groups_of(messages, grouping)
+    forms = [forms_of(message) for message in messages]
+    spread = _everywhere(forms, at, len(grouping)) | {normal_form(each) for each in enums(tools)}
     first: dict[str, tuple[int, int]] = {}  # form: group and message
     last: dict[str, int] = {}
     uses, call = [], 0
     for i, message in enumerate(messages):
-        group = HEAD if i in grouping.head else grouping.group_of(i)
+        group = at[i]
         if message["role"] == "assistant":
             call += 1
             for form, value, in_answer in _used(message, answers):
@@ -158,10 +175,17 @@ def reuse(
                     uses.append(
                         Use(value, call, group, start, last[form], distance, source, in_answer)
                     )
-        for form in forms_of(message):
+        for form in forms[i]:
             first.setdefault(form, (group, i))
             last[form] = group
-    return Reuse(tuple(uses), len(grouping))
+    texts = frozenset(filter(None, map(text_of, messages)))
+    return Reuse(tuple(uses), len(grouping), texts)
+
+
+def _groups_of(messages: Sequence[Message], grouping: Grouping) -> list[int]:
+    """For each message the turn group that it belongs to, or HEAD."""
+    head = set(grouping.head)
+    return [HEAD if i in head else grouping.group_of(i) for i in range(len(messages))]
 
 
 # ---- which values ---------------------------------------------------------------------------
@@ -173,7 +197,8 @@ def forms_of(message: Message) -> frozenset[str]:
     A whole argument of an earlier call is no value: a command that is given again wasn't read.
     """
     arguments = [text for call in calls_of(message) for text in argument_texts(call.arguments)]
-    return frozenset().union(*map(_forms, [text_of(message), *arguments]))
+    said = _note_forms(text_of(message)) if is_summary(message) else _forms(text_of(message))
+    return said.union(*map(_forms, arguments)) if arguments else said
 
 
 def enums(schema: Any) -> Iterator[str]:
@@ -189,7 +214,20 @@ def enums(schema: Any) -> Iterator[str]:
 
 @lru_cache(maxsize=2**15)
 def _forms(text: str) -> frozenset[str]:
-    return frozenset(form for value in exact_values(text) for form in spellings(value))
+    return frozenset(form for value in _values_in(text) for form in spellings(value))
+
+
+def _note_forms(text: str) -> frozenset[str]:
+    """Those of a summary, line by line: it goes on from the one before it, whose lines are known.
+
+    No value reaches over the end of a line into one that begins with a dash or a heading's mark.
+    """
+    return frozenset().union(*map(_forms, _LINES.split(text)))
+
+
+@lru_cache(maxsize=2**15)
+def _values_in(text: str) -> tuple[str, ...]:
+    return tuple(exact_values(text))
 
 
 def spellings(value: str) -> Iterator[str]:
@@ -209,13 +247,13 @@ def _used(message: Message, answers: bool) -> Iterator[tuple[str, str, bool]]:
     used: dict[str, tuple[str, bool]] = {}
     for call in calls_of(message):
         for text in argument_texts(call.arguments):
-            found = exact_values(text)
+            found = list(_values_in(text))
             if " " in text.strip() and len(text) <= 60 and "\n" not in text:
                 found.append(text.strip())
             for value in found:
                 used.setdefault(normal_form(value), (value, False))
     if answers:
-        for value in exact_values(text_of(message)):
+        for value in _values_in(text_of(message)):
             used.setdefault(normal_form(value), (value, True))
     return ((form, *rest) for form, rest in used.items())
 
@@ -223,52 +261,89 @@ def _used(message: Message, answers: bool) -> Iterator[tuple[str, str, bool]]:
 def argument_texts(arguments: Any) -> list[str]:
     """The texts and numbers in a call's arguments, JSON or not, however deep they are."""
     if isinstance(arguments, str):
+        if arguments.lstrip()[:1] not in ("{", "["):
+            return [arguments]
         try:
-            inner = json.loads(arguments, parse_int=str, parse_float=str)
+            return argument_texts(_AS_WRITTEN.decode(arguments))
         except (ValueError, RecursionError):
             return [arguments]
-        return argument_texts(inner) if isinstance(inner, dict | list) else [arguments]
     if isinstance(arguments, dict | list):
         parts = arguments.values() if isinstance(arguments, dict) else arguments
         return [text for part in parts for text in argument_texts(part)]
     return [] if arguments is None or isinstance(arguments, bool) else [str(arguments)]
 
 
-def _everywhere(messages: Sequence[Message], grouping: Grouping) -> set[str]:
+def _everywhere(forms: Sequence[frozenset[str]], at: Sequence[int], groups: int) -> set[str]:
     """The forms that stand in more than half of the turn groups."""
-    if len(grouping) < FEW_GROUPS:
+    if groups < FEW_GROUPS:
         return set()
-    groups: dict[str, set[int]] = defaultdict(set)
-    for i, message in enumerate(messages):
-        if i not in grouping.head:
-            for form in forms_of(message):
-                groups[form].add(grouping.group_of(i))
-    return {form for form, where in groups.items() if len(where) > EVERYWHERE * len(grouping)}
+    held: dict[int, set[str]] = defaultdict(set)
+    for group, found in zip(at, forms, strict=True):
+        if group != HEAD:
+            held[group] |= found
+    spread = Counter(chain.from_iterable(held.values()))
+    return {form for form, where in spread.items() if where > EVERYWHERE * groups}
 
 
 class _Seen:
-    """Whether a value stands in a prompt. Each message is looked through once."""
+    """Whether a value stands in the prompt of the moment; from call to call only changes count.
 
-    def __init__(self) -> None:
-        # By identity: each message is kept with its forms, so that its id stays its own.
-        self._known: dict[int, tuple[Message, frozenset[str]]] = {}
-        self._noted: dict[tuple[int, str], bool] = {}
+    `texts` are those of the run itself; what a policy wrote is searched for the value as it is.
+    """
 
-    def has(self, prompt: Sequence[Message], value: str) -> bool:
-        form = normal_form(value)
-        if any(form in self._forms(message) for message in reversed(prompt)):
+    def __init__(self, texts: Collection[str]) -> None:
+        self._texts = texts
+        self._prompt: list[Message] = []
+        # By identity: messages are kept, so that an id stays that message's own.
+        self._kept: dict[int, tuple[Message, frozenset[str]]] = {}
+        self._counts: Counter[str] = Counter()
+        self._written: Counter[str] = Counter()
+
+    def go_on(self, prompt: list[Message]) -> None:
+        """Take the prompt of a later call."""
+        if prompt is self._prompt:
+            return
+        before, self._prompt = self._prompt, prompt
+        if prompt[: len(before)] == before:  # it has only grown, as most do
+            gone, come = [], prompt[len(before) :]
+        else:
+            old, now = ({id(m): m for m in each} for each in (before, prompt))
+            gone = [m for at, m in old.items() if at not in now]
+            come = [m for at, m in now.items() if at not in old]
+        for message in gone:
+            self._counts.subtract(self._forms(message))
+            self._note(text_of(message), -1)
+        for message in come:
+            self._counts.update(self._forms(message))
+            self._note(text_of(message), 1)
+
+    def _note(self, text: str, more: int) -> None:
+        if text not in self._texts:
+            self._written[text] += more
+            if not self._written[text]:
+                del self._written[text]
+
+    def has(self, value: str) -> bool:
+        """Whether it stands there: as a value, or as it is in what a policy wrote."""
+        if self._counts[normal_form(value)] > 0:
             return True
-        # A note says in its own words what stood elsewhere as a value: a name, a title.
-        return any(self._notes(m, value) for m in prompt if m["role"] == "user" and is_summary(m))
+        # A note may hold a value without what marks it elsewhere: a name, a title, a postcode.
+        return any(_stands_in(value, text) for text in self._written)
 
     def _forms(self, message: Message) -> frozenset[str]:
-        known = self._known.get(id(message))
+        known = self._kept.get(id(message))
         if known is None:
-            known = self._known[id(message)] = (message, forms_of(message))
+            known = self._kept[id(message)] = (message, forms_of(message))
         return known[1]
 
-    def _notes(self, note: Message, value: str) -> bool:
-        key = (id(note), value)
-        if key not in self._noted:
-            self._noted[key] = value.casefold() in text_of(note).casefold()
-        return self._noted[key]
+
+def _stands_in(value: str, text: str) -> bool:
+    """Whether the words of the value stand in the text, whatever the case of their letters."""
+    if value.casefold() not in _small(text):  # most don't, and this is quicker
+        return False
+    return bool(re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE))
+
+
+@lru_cache(maxsize=8)
+def _small(text: str) -> str:
+    return text.casefold()

@@ -21,7 +21,7 @@ from course_lib import (
     support_tools,
 )
 from course_lib.caching import PRESETS, answer_tokens, cost
-from course_lib.messages import assistant, system, tool_call, tool_result, user
+from course_lib.messages import assistant, system, text_of, tool_call, tool_result, user
 from course_lib.plan_command import look, main
 from course_lib.plans import (
     EVERY,
@@ -66,6 +66,7 @@ def test_every_technique_is_tried_and_each_figure_is_that_of_a_replay(invoices):
         "rolling summary",
         "masking",
         "window and pins",
+        "context manager",
     ]
     everything = tried(invoices, "everything kept")
     assert everything.read == invoices.shape.total == sum(invoices.shape.reads)
@@ -126,19 +127,19 @@ def test_a_small_run_is_left_alone():
 
 def test_what_outgrows_the_models_window_is_not_fit(invoices):
     narrow = plan(invoice_run(), model_window=20_000)
-    assert not tried(narrow, "everything kept").fit
+    assert not tried(narrow, "everything kept").qualifies
     assert narrow.chosen.name == "rolling summary"
     assert narrow.chosen.peak <= 20_000
-    assert tried(invoices, "everything kept").fit
+    assert tried(invoices, "everything kept").qualifies
 
 
 def test_where_nothing_is_fit_the_one_that_misses_least_is_chosen(invoices):
     poor = [replace(each, missed=0.3 + n / 10) for n, each in enumerate(invoices.tried)]
-    chosen, reasons = choose(poor, invoices.shape, "OpenAI")
+    chosen, reasons = choose(poor, invoices.shape, "OpenAI", 128_000)
     assert chosen is poor[0]
     assert "misses least" in reasons[0]
     broken = [replace(poor[0], valid=False), *poor[1:]]
-    assert choose(broken, invoices.shape, "OpenAI")[0] is poor[1]
+    assert choose(broken, invoices.shape, "OpenAI", 128_000)[0] is poor[1]
 
 
 def test_advice_for_the_source_is_given_where_it_is_due():
@@ -214,12 +215,62 @@ def test_prices_are_not_read_as_formulas(support):
 def test_the_settings_run_as_they_are(support):
     code = settings_code(support)
     assert len([line for line in code.splitlines() if line]) <= 12
+    assert code.count("#") >= 3, "each setting says what it does"
     names = {"instructions": "You are a clerk.", "task": "Help.", "tools": support_tools()}
     exec(code.replace('Store("run.db")', "Store()"), names)
     ctx = names["ctx"]
     for message in support_chat()[2:]:
         ctx.append(message)
     assert ctx.size() <= support.budget
+
+
+def test_the_settings_are_tried_on_the_run_as_one_would_paste_them(support):
+    names = {"tools": support_tools()}
+    names["instructions"], names["task"] = (text_of(m) for m in support_chat()[:2])
+    exec(settings_code(support).replace('Store("run.db")', "Store()"), names)
+    reads = []
+    for message in support_chat()[2:]:
+        if message["role"] == "assistant":
+            reads.append(names["ctx"].size())
+        names["ctx"].append(message)
+    managed = tried(support, "context manager")
+    assert [row.read for row in managed.run.rows] == reads
+    assert f"they read {managed.read:,} tokens" in support.markdown()
+
+
+def test_a_run_that_the_context_manager_cannot_take_is_said_and_the_rest_is_there():
+    run = invoice_run()
+    twice = [*run.messages[:4], run.messages[3], *run.messages[4:]]
+    made = plan(twice, tools=run.tools)
+    assert "context manager" not in [each.name for each in made.tried]
+    assert "waits for one" in made.fault and escape(made.fault) in made.html()
+    assert len(made.tried) >= 6
+
+
+@pytest.mark.parametrize("model_window", [8_000, 6_000])
+def test_a_small_model_bounds_every_figure_that_one_would_paste(model_window):
+    made = plan(coding_run(), model_window=model_window)
+    assert made.budget == model_window == made.settings.budget
+    assert made.chosen.sendable and made.chosen.peak <= model_window
+    assert made.chosen.missed > MISSED and not made.chosen.qualifies
+    within = [each.missed for each in made.tried if each.sendable]
+    assert made.chosen.missed == min(within)
+    assert made.reasons[0].startswith(f"Whatever stays within {model_window:,} tokens misses more")
+    assert made.sure.startswith("low: it doesn't meet")
+    assert f"passes {model_window * 8 // 10:,} tokens" in made.markdown()
+
+
+def test_where_nothing_fits_the_model_the_nearest_is_named():
+    made = plan(coding_run(), model_window=1_500)
+    assert not any(each.sendable for each in made.tried)
+    assert made.chosen.peak == min(each.peak for each in made.tried if each.valid)
+    assert "comes nearest" in made.reasons[0] and "1,500" in made.reasons[0]
+    assert "too long" in made.markdown()
+
+
+def test_the_page_says_what_each_technique_was_set_to(support):
+    page = support.markdown()
+    assert all(f"{each.name}: {each.about}" in page for each in support.tried)
 
 
 def test_the_pins_are_those_of_the_reuse(support):
@@ -267,7 +318,7 @@ def test_of_a_long_run_the_techniques_are_replayed_on_its_end():
     whole = tried(made, "everything kept")
     assert whole.missed == 0
     # It outgrew the window before the part that was replayed, and so isn't valid.
-    assert whole.peak < made.shape.reads[-1] - 1 and not whole.valid
+    assert whole.peak < made.shape.reads[-1] - 1 and not whole.fits
 
 
 def test_a_run_of_usual_length_is_replayed_whole(support):

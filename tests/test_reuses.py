@@ -152,6 +152,41 @@ def test_a_pin_and_a_summary_bring_a_value_back():
     assert reuse(RUN).missed_by(noted) == []
 
 
+@pytest.mark.parametrize(
+    ("note", "there"),
+    [
+        ("", False),
+        ("Parcel to BT48 7JL, by Friday", True),
+        ("Parcel to bt48 7jl.", True),
+        ("Parcel to BT48 7JLA", False),
+    ],
+)
+def test_a_value_is_found_in_a_note_as_it_stands(note, there):
+    run = [
+        *HEAD_OF_RUN,
+        *step(0, 'The postcode is "BT48 7JL".'),
+        *step(1, "done"),
+        *step(2, "sent", to="BT48 7JL"),
+    ]
+
+    def one_line(messages):
+        notes = [user(note)] if note else []
+        return [*messages[:2], *notes, *messages[2:][-2:]]
+
+    found = reuse(run)
+    assert [use.value for use in found.uses if " " in use.value] == ["BT48 7JL"]
+    missed = [use.value for use in found.missed_by(replay(run, one_line)) if " " in use.value]
+    assert missed == ([] if there else ["BT48 7JL"])
+
+
+def test_half_of_a_value_is_no_pin():
+    first = step(0, 'Postcode "LS6 2AB", that is `2AB`.')
+    run = [*HEAD_OF_RUN, *first, *step(1, "done"), *step(2, "sent", to="LS6 2AB", half="2AB")]
+    found = reuse(run)
+    assert {use.value for use in found.uses} == {"LS6 2AB", "LS6", "2AB"}
+    assert [pin.value for pin in found.pins(1)] == ["LS6 2AB"]
+
+
 def test_a_replay_of_another_run_is_refused():
     with pytest.raises(ValueError, match="1 calls"):
         reuse(RUN).missed_by(replay(RUN[:4], append_all()))

@@ -641,7 +641,7 @@ TEXT = lines(*CHAT, user("Går båten? 🎉"))
         TEXT.replace("\n", "\n\n  \n").encode(),
         TEXT.strip().encode(),
         TEXT.encode("utf-16"),
-        gzip.compress(TEXT.encode("utf-8-sig")),
+        gzip.compress(TEXT.encode("utf-8-sig"), mtime=0),
         TEXT.replace("}\n", "},\n").encode(),
         json.dumps(json.loads("[" + ",".join(TEXT.splitlines()) + "]"), indent=1).encode(),
         b"\n".join(json.dumps(json.loads(row), indent=1).encode() for row in TEXT.splitlines()),
@@ -811,7 +811,7 @@ def test_what_was_seen(write, data, words):
     assert words in refusal(write(data))
 
 
-@pytest.mark.parametrize("data", [b"", b"  \n\n", b"\xef\xbb\xbf", b"\xff\xfe", gzip.compress(b"")])
+@pytest.mark.parametrize("data", [b"", b"  \n\n", b"\xef\xbb\xbf", b"\xff\xfe", gzip.compress(b"", mtime=0)])
 def test_an_empty_file(write, data):
     assert refusal(write(data)) == "run.json is empty."
 
@@ -835,8 +835,8 @@ def test_a_folder_a_missing_path_and_no_path(tmp_path, monkeypatch):
         (b"\xfe\xfa\xf0\xe1" * 20, "binary file"),
         (b"\x01\x02\x03\x04" * 20, "binary file"),
         (b"text\0text", "binary file"),
-        (gzip.compress(bytes(range(256)) * 2), "binary file"),
-        (gzip.compress(TEXT.encode())[:40], "can't be read: Compressed file ended"),
+        (gzip.compress(bytes(range(256)) * 2, mtime=0), "binary file"),
+        (gzip.compress(TEXT.encode(), mtime=0)[:40], "can't be read: Compressed file ended"),
         (b"\x1f\x8bnot gzip at all", "can't be read: Unknown compression method"),
     ],
 )

@@ -124,7 +124,7 @@ def _middle(run_shape: Shape) -> None:
     run = _uneven()
     step = run_shape(run, TOOLS, 10_000)[1]
     expect(
-        step == shape_of(run, TOOLS).per_step,
+        abs(step - shape_of(run, TOOLS).per_step) <= 1,
         "Three steps are short and one is long. The step in the middle is asked for, not the average.",
     )
 
@@ -155,7 +155,7 @@ def _own_shape(run_shape: Shape) -> None:
     got = run_shape(run.messages, run.tools, 8_000)
     wanted = (shape.fixed, shape.per_step, overflow_step(shape.reads, 8_000))
     expect(
-        got == wanted,
+        _same_shape(got, wanted),
         "On your run, with a window of 8,000 tokens, something comes out differently.",
     )
 
@@ -167,8 +167,14 @@ def _any_shape(run_shape: Shape, rng: Random) -> None:
         shape = shape_of(run, TOOLS)
         wanted = (shape.fixed, shape.per_step, overflow_step(shape.reads, window))
         expect(
-            run_shape(run, TOOLS, window) == wanted, "For this run something comes out differently."
+            _same_shape(run_shape(run, TOOLS, window), wanted),
+            "For this run something comes out differently.",
         )
+
+
+def _same_shape(got: tuple[int, int, int | None], wanted: tuple[int, int, int | None]) -> bool:
+    """Whether they are the same, however the median was made whole."""
+    return got[::2] == wanted[::2] and abs(got[1] - wanted[1]) <= 1
 
 
 # ---- 2: the window --------------------------------------------------------------------------

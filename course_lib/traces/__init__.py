@@ -8,14 +8,17 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from course_lib.messages import CourseError, calls_of, text_of
+from course_lib.messages import CourseError, Message, calls_of, text_of
 from course_lib.traces.files import NotATranscript, load
+from course_lib.traces.progress import Bar, part
 from course_lib.traces.registry import read_document, understood
 from course_lib.traces.wording import seen
 from course_lib.transcript import Transcript
 
 __all__ = ["NoSuchRun", "NotATranscript", "Transcript", "pick_run", "read_transcripts"]
 
+
+LOADED = 0.3  # the share of the work that is done when a long file is parsed
 
 GROWING = "Each run begins with all of the run before it: run {last} holds the whole session."
 
@@ -32,16 +35,17 @@ def read_transcripts(path: str | os.PathLike[str]) -> list[Transcript]:
 
     Raises `NotATranscript` for a file that can't be read or holds no run that is understood.
     """
-    document, mended = load(path)
-    name = Path(path).name
-    try:
-        runs, skipped = read_document(document)
-    except RecursionError:
-        raise NotATranscript(f"{name} is nested too deeply to be read.") from None
+    with Bar("Reading") as bar:
+        document, mended = load(path, part(bar.at, 0, LOADED))
+        name, what = Path(path).name, seen(document)
+        try:
+            runs, skipped = read_document(document, part(bar.at, LOADED, 1))
+        except RecursionError:
+            raise NotATranscript(f"{name} is nested too deeply to be read.") from None
     if not runs:
         trouble = " ".join(["", *mended])
         raise NotATranscript(
-            f"{name} is {seen(document)}; no run is in it that is understood.{trouble} "
+            f"{name} is {what}; no run is in it that is understood.{trouble} "
             f"Understood are {understood()}, as JSON or JSON Lines."
         )
     notes = (*mended, *skipped, *_growing(runs))
@@ -83,8 +87,16 @@ def _choice(many: int, what: str) -> tuple[str, ...]:
 
 def _growing(runs: Sequence[Transcript]) -> tuple[str, ...]:
     """A note for a log in which each request repeats the one before it and goes on."""
-    said = [[(m["role"], text_of(m), calls_of(m)) for m in run.messages] for run in runs]
     grows = len(runs) > 1 and all(
-        len(old) < len(new) and new[: len(old)] == old for old, new in pairwise(said)
+        len(old.messages) < len(new.messages) and all(map(_same, old.messages, new.messages))
+        for old, new in pairwise(runs)
     )
     return (GROWING.format(last=len(runs)),) if grows else ()
+
+
+def _same(one: Message, other: Message) -> bool:
+    """True if both say and call the same; what else is written beside it may differ."""
+    if one is other:
+        return True
+    told = ((m["role"], text_of(m), calls_of(m)) for m in (one, other))
+    return next(told) == next(told)

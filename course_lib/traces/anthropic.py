@@ -43,6 +43,8 @@ def recognise(document: Any) -> bool:
         return is_message_list(document) and _has_blocks(document)
     if not isinstance(document, dict):
         return False
+    if _is_answer(document):
+        return True
     rows = find_messages(document) or []
     if _has_blocks([*rows, *_answers(document)]):
         return True
@@ -87,9 +89,15 @@ def _has_blocks(rows: list[Any]) -> bool:
     return any(_is_block(b) for content in contents if isinstance(content, list) for b in content)
 
 
+def _is_answer(document: dict[str, Any]) -> bool:
+    """True for an answer of the interface that stands alone."""
+    written = document.get("type") == "message" and isinstance(document.get("content"), list)
+    return written and is_message(document) and "stop_reason" in document
+
+
 def _answers(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The answer in a document, or the document itself if it is one, as a list of one or none."""
-    if document.get("type") == "message" and is_message(document):
+    if _is_answer(document):
         return [document]
     answer = find_answer(document, NotesTaken())
     return [answer] if answer and isinstance(answer.get("content"), list) else []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from course_lib.traces.files import parse_text
+from course_lib.traces.media import LEAST_BASE64, MEDIA_PARTS, bytes_in, decoded_size
+from course_lib.traces.rows import taken
 from course_lib.traces.wording import NotesTaken
 from course_lib.transcript import Transcript
 
@@ -18,21 +20,14 @@ Message = dict[str, Any]
 TEXT_PARTS = {"text", "input_text", "output_text", "summary_text", "reasoning_text"}
 REASONING_PARTS = {"thinking", "reasoning", "redacted_thinking"}
 KEPT_PARTS = {"refusal", "image_url", "input_audio", "file"}
-MEDIA_PARTS = KEPT_PARTS - {"refusal"} | {
-    "audio",
-    "document",
-    "image",
-    "input_file",
-    "input_image",
-    "media",
-    "video",
-    "video_url",
-}
-DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.ASCII)
-BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]+")
-LEAST_BASE64 = 64
-DATA_KEYS = ("data", "image", "file_data", "bytes", "b64_json", "base64", "image_base64")
-TYPE_KEYS = ("media_type", "mime_type", "mimeType", "mediaType", "format")
+
+# What programs write down beside a message and no model reads: its tokens would be counted.
+BOOKKEEPING = {
+    "action", "agent", "annotations", "created_at", "extra", "finish_reason", "id",
+    "internal_chat_message_metadata_passthrough", "logprobs", "message_type", "metadata", "metrics",
+    "model", "modelInfo", "phase", "provider_specific_fields", "response_metadata", "stop_details",
+    "stop_reason", "stop_sequence", "thought", "timestamp", "ts", "turn_idx", "usage",
+}  # fmt: skip
 
 BYTES_LEFT_OUT = (
     "An image or file is kept as a marker with its size; its bytes are left out.",
@@ -127,9 +122,15 @@ def objects_in(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)]
 
 
-def rows_in(document: Any, notes: NotesTaken | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a log that are objects, numbered from 1; a single object is one row."""
-    for number, row in enumerate(document if isinstance(document, list) else [document], 1):
+def rows_in(
+    document: Any, notes: NotesTaken | None = None, *, last: bool = False
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a log that are objects, numbered from 1; a single object is one row.
+
+    With `last`, nobody reads them again: those of a file are let go of as they are read.
+    """
+    rows = document if isinstance(document, list) else [document]
+    for number, row in enumerate(taken(rows) if last else rows, 1):
         if isinstance(row, dict):
             yield number, row
         elif notes:
@@ -215,8 +216,9 @@ def _read_part(part: str | dict[str, Any], notes: NotesTaken) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     kind = part.get("type", "text")
-    if kind in TEXT_PARTS and isinstance(part.get("text"), str):
-        return {**part, "type": "text"}
+    text = _plain_text(part, kind)
+    if text is not None:
+        return {**part, "type": "text", "text": text} if "text" in part else _text(text)
     found = bytes_in(part, least=1 if kind in MEDIA_PARTS else LEAST_BASE64)
     if found:
         notes.add(*BYTES_LEFT_OUT)
@@ -230,33 +232,6 @@ def _read_part(part: str | dict[str, Any], notes: NotesTaken) -> dict[str, Any]:
     return {"type": "text", "text": to_text(part)}
 
 
-def bytes_in(value: Any, key: str = "", least: int = LEAST_BASE64) -> tuple[str, int] | None:
-    """The media type ("" if not said) and the number of bytes of the base64 data in a part.
-
-    Under the keys that name data a string counts as base64 from `least` characters on.
-    """
-    if isinstance(value, str):
-        url = DATA_URL.match(value)
-        if url:
-            return url[1] or "", _decoded_size(value[url.end() :])
-        if key in DATA_KEYS and len(value) >= least and BASE64.fullmatch(value):
-            return "", _decoded_size(value)
-        return None
-    if isinstance(value, list):
-        return next(filter(None, (bytes_in(item, "", least) for item in value)), None)
-    if not isinstance(value, dict) or value.get("type") == "text":
-        return None
-    inside = (bytes_in(item, name, least) for name, item in value.items())
-    found = next(filter(None, inside), None)
-    said = next((value[name] for name in TYPE_KEYS if isinstance(value.get(name), str)), "")
-    return found and (found[0] or said, found[1])
-
-
-def _decoded_size(base64: str) -> int:
-    digits = sum(not char.isspace() and char != "=" for char in base64)
-    return digits * 3 // 4
-
-
 def _marker(part: dict[str, Any], kind: str, media: str, size: int) -> str:
     """A text in the place of bytes: "[image, image/png, 34,567 bytes]"."""
     inner = part.get(kind)
@@ -265,6 +240,21 @@ def _marker(part: dict[str, Any], kind: str, media: str, size: int) -> str:
     name = next((name for name in names if isinstance(name, str) and name), "")
     what = kind.removeprefix("input_").removesuffix("_url")
     return f"[{', '.join(filter(None, [what, name, media, f'{size:,} bytes']))}]"
+
+
+def _plain_text(part: dict[str, Any], kind: str) -> str | None:
+    """The words of a part that is text: also of a text file, and where they stand in an object."""
+    held = part.get("text") if kind in TEXT_PARTS else None
+    if isinstance(held, dict):
+        held = held.get("value")
+    source = part.get("source") if kind == "document" else None
+    if isinstance(source, dict) and source.get("type") == "text":
+        held = source.get("data")
+    return held if isinstance(held, str) else None
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def _link(part: dict[str, Any]) -> str:
@@ -279,7 +269,7 @@ def media_note(value: str, notes: NotesTaken, kind: str = "image") -> dict[str, 
     """A part for a picture that stands alone as base64 or as a link."""
     if "://" in value:
         return {"type": "image_url", "image_url": {"url": value}}
-    media, size = bytes_in(value) or ("", _decoded_size(value))
+    media, size = bytes_in(value) or ("", decoded_size(value))
     notes.add(*BYTES_LEFT_OUT)
     return {"type": "text", "text": _marker({}, kind, media, size)}
 
@@ -333,11 +323,10 @@ class _Pairing:
     """Which call each result answers: the nearest earlier one with its id that is still open."""
 
     def __init__(self, messages: Iterable[Message], notes: NotesTaken) -> None:
-        self.notes = notes
-        self.taken = {call["id"] for m in messages for call in m.get("tool_calls") or ()}
-        self.taken |= {m.get("tool_call_id") for m in messages if m["role"] == "tool"}
+        self.messages, self.notes = messages, notes
         self.made: set[str] = set()
-        self.by_id: dict[str, list[int]] = {}  # also of the closed calls: an empty list
+        self.asked_for: set[str] = set()  # the ids of all calls so far
+        self.by_id: dict[str, list[int]] = {}  # of the open ones
         self.open: dict[int, tuple[int, dict[str, Any]]] = {}  # number of call: its turn, itself
         self.asked = 0
 
@@ -349,13 +338,20 @@ class _Pairing:
         self.made.add(f"call_{number}")
         return f"call_{number}"
 
+    @cached_property
+    def taken(self) -> set[str | None]:
+        """The ids in the messages: few logs need to know them."""
+        ids = {call["id"] for m in self.messages for call in m.get("tool_calls") or ()}
+        return ids | {m.get("tool_call_id") for m in self.messages if m["role"] == "tool"}
+
     def ask(self, turn: int, call: dict[str, Any]) -> dict[str, Any]:
         """The call with an id, which is open from now on."""
         if call["id"] is None:
             self.notes.add(*ID_MADE)
             call = {**call, "id": self.new_id()}
-        elif call["id"] in self.by_id:
+        elif call["id"] in self.asked_for:
             self.notes.add(*ID_AGAIN, where=repr(call["id"]))
+        self.asked_for.add(call["id"])
         self.by_id.setdefault(call["id"], []).append(self.asked)
         self.open[self.asked] = (turn, call)
         self.asked += 1
@@ -364,23 +360,29 @@ class _Pairing:
     def answer(self, message: Message) -> str:
         """The id of the call that the result answers, which is closed from now on."""
         id = message.get("tool_call_id")
-        if id is None and self.by_id.get(as_id(message.get("id")) or ""):
+        if id is None and as_id(message.get("id")) in self.by_id:
             id = as_id(message["id"])
-        if id is not None and self.by_id.get(id):
-            del self.open[self.by_id[id].pop()]
+        if id in self.by_id:
+            self._close(id, self.by_id[id][-1])
             return id
         number = self._by_order(message.get("name"), made=id is not None)
         if number is None:
-            kind = SECOND_RESULT if id in self.by_id else ORPHAN
+            kind = SECOND_RESULT if id in self.asked_for else ORPHAN
             id = id or self.new_id()
             self.notes.add(*kind, where=repr(id))
             return id
         self.notes.add(*RESULT_JOINED)
-        _, call = self.open.pop(number)
-        self.by_id[call["id"]].remove(number)
+        call = self.open[number][1]
+        self._close(call["id"], number)
         if id is not None:
             call["id"] = id  # the call had none of its own
         return call["id"]
+
+    def _close(self, id: str, number: int) -> None:
+        del self.open[number]
+        self.by_id[id].remove(number)
+        if not self.by_id[id]:
+            del self.by_id[id]
 
     def _by_order(self, name: Any, *, made: bool) -> int | None:
         """The first open call of the nearest turn that has one; of those with the name, if any.
@@ -405,11 +407,17 @@ def with_ids(messages: list[Message], notes: NotesTaken) -> list[Message]:
     pairing = _Pairing(messages, notes)
     out: list[Message] = []
     for turn, message in enumerate(messages):
+        # Most messages have their ids: of a long log, only the others are built anew.
         if message.get("tool_calls"):
-            calls = [pairing.ask(turn, dict(call)) for call in message["tool_calls"]]
-            message = {**message, "tool_calls": calls}
+            calls = [pairing.ask(turn, call) for call in message["tool_calls"]]
+            if any(
+                now is not before for now, before in zip(calls, message["tool_calls"], strict=True)
+            ):
+                message = {**message, "tool_calls": calls}
         if message["role"] == "tool":
-            message = {**message, "tool_call_id": pairing.answer(message)}
+            id = pairing.answer(message)
+            if message.get("tool_call_id") != id:
+                message = {**message, "tool_call_id": id}
         out.append(message)
     last = max((i for i, m in enumerate(out) if m["role"] != "tool"), default=-1)
     for turn, call in pairing.open.values():
@@ -429,7 +437,7 @@ def transcript(
     usage: Any = None,
 ) -> Transcript:
     """A transcript of messages in the OpenAI shape, with its ids in order and its notes."""
-    messages = with_ids(messages, notes)
+    messages = [_sent(message) for message in with_ids(messages, notes)]
     return Transcript(
         messages,
         name=name,
@@ -439,6 +447,13 @@ def transcript(
         model=model if isinstance(model, str) else None,
         usage=usage if isinstance(usage, dict) else None,
     )
+
+
+def _sent(message: Message) -> Message:
+    """The message without what was never sent."""
+    if BOOKKEEPING.isdisjoint(message):
+        return message
+    return {key: value for key, value in message.items() if key not in BOOKKEEPING}
 
 
 def with_notes(runs: list[Transcript], notes: NotesTaken) -> list[Transcript]:

@@ -89,7 +89,7 @@ def _chains(document: Any, notes: NotesTaken) -> dict[Chain, list[Row]]:
     chains: dict[Chain, list[Row]] = {}
     of_row: dict[str, Chain] = {}
     of_session: dict[str, Chain] = {}
-    for number, written in rows_in(document, notes):
+    for number, written in rows_in(document, notes, last=True):
         row = _of_agent(written)
         uuid = as_id(row.get("uuid"))
         again = uuid in of_row

@@ -23,6 +23,7 @@ from course_lib.traces.chat import (
     transcript,
 )
 from course_lib.traces.responses import CALLS, OUTPUTS, read_items
+from course_lib.traces.rows import Rows, taken
 from course_lib.traces.wording import NotesTaken
 from course_lib.transcript import Transcript
 
@@ -72,17 +73,19 @@ def read(document: Any) -> list[Transcript]:
     """The one run in a rollout; empty if nothing was said in it."""
     notes = NotesTaken()
     rows = list(_flat(document, notes))
-    items = _items(rows, notes)
+    items = Rows(_items(rows, notes))
     settings = [row for kind, row in rows if kind in ("session_meta", "turn_context")]
+    usage = _usage(row for kind, row in rows if kind in ("event_msg", "printed"))
+    rows.clear()  # from here on only the items hold what was said
     _note_instructions(settings, notes)
-    messages = _instructions_first(read_items(items, notes), notes)
+    messages = _instructions_first(read_items(taken(items), notes), notes)
     run = transcript(
         messages,
         "Codex rollout",
         notes,
         tools=_tools(settings),
         model=last_value(settings, "model", str),
-        usage=_usage(row for kind, row in rows if kind in ("event_msg", "printed")),
+        usage=usage,
     )
     return [run] if messages else []
 
@@ -114,7 +117,7 @@ def _is_old_head(row: dict[str, Any]) -> bool:
 
 def _flat(document: Any, notes: NotesTaken) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows without their envelopes, each with the envelope's type; others are noted."""
-    for number, row in rows_in(document, notes):
+    for number, row in rows_in(document, notes, last=True):
         kind, payload = kind_of(row), _payload(row)
         if kind in ITEMS:
             kind, payload = "response_item", row

@@ -12,13 +12,15 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from course_lib.messages import CourseError
+from course_lib.traces.progress import Told, silent
+from course_lib.traces.rows import Rows, slim
 from course_lib.traces.wording import NotesTaken, article
 
 GZIP = b"\x1f\x8b"
@@ -67,8 +69,10 @@ class NotATranscript(CourseError):
     """A file that holds no transcript, or none that can be read; the text says what was seen."""
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Any, tuple[str, ...]]:
+def load(path: str | os.PathLike[str], told: Told = silent) -> tuple[Any, tuple[str, ...]]:
     """The JSON in the file, and notes on what was mended. JSON Lines become a list of rows.
+
+    `told` hears from time to time what share of the file is read.
 
     Raises `NotATranscript` for a path that isn't a file, an empty file, a binary one and one
     that isn't JSON.
@@ -77,7 +81,9 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, tuple[str, ...]]:
     notes = NotesTaken()
     try:
         with _open(file) as stream:
-            value = _parse(_lines(stream, notes), file.name, notes)
+            size = file.stat().st_size
+            lines = _watched(_lines(stream, notes), lambda: told(min(1, _place(stream) / size)))
+            value = _parse(lines, file.name, notes)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise NotATranscript(f"{file.name} can't be read: {reason}.") from error
@@ -157,6 +163,25 @@ def _lines(stream: TextIO, notes: NotesTaken) -> Iterator[tuple[int, str]]:
         notes.add(f"The gzip file is cut off after line {number}: the rest is left out.")
 
 
+def _watched(
+    lines: Iterator[tuple[int, str]], tell: Callable[[], None]
+) -> Iterator[tuple[int, str]]:
+    """The lines, with a word about the place in the file whenever a chunk has been read."""
+    length = 0
+    for number, line in lines:
+        length += len(line)
+        if length >= CHUNK:
+            length = 0
+            tell()
+        yield number, line
+
+
+def _place(stream: TextIO) -> int:
+    """How far the file itself is read, in bytes, packed or not."""
+    packed = isinstance(stream.buffer, gzip.GzipFile)
+    return (stream.buffer.fileobj if packed else stream.buffer).tell()
+
+
 # ---- JSON, JSON Lines and what lies between -------------------------------------------------
 
 
@@ -170,7 +195,7 @@ def _parse(lines: Iterator[tuple[int, str]], name: str, notes: NotesTaken) -> An
         return _mended(values[0], first[1], notes)
     following = [] if second is None else [second]
     if values and isinstance(values[0], dict | list):
-        return list(_rows(chain([first], following, lines), notes))
+        return Rows(_rows(chain([first], following, lines), notes))
     return _whole([first, *following, *lines], name, notes)
 
 
@@ -191,7 +216,10 @@ def _values(text: str) -> tuple[list[Any], str]:
 def _rows(lines: Iterator[tuple[int, str]], notes: NotesTaken) -> Iterator[Any]:
     for chunk in _chunks(lines):
         rows = _at_once([line for _, line in chunk])
-        yield from _one_by_one(chunk, notes) if rows is None else rows
+        if rows is None:
+            yield from _one_by_one(chunk, notes)
+        else:
+            yield from (slim(row, len(line)) for row, (_, line) in zip(rows, chunk, strict=True))
 
 
 def _chunks(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
@@ -233,7 +261,7 @@ def _one_by_one(lines: list[tuple[int, str]], notes: NotesTaken) -> Iterator[Any
         if rest.strip() not in ("", ","):
             kind = END_LEFT_OUT if values else LEFT_OUT if rest[0] in "{[" else NOT_JSON
             notes.add(*kind, where=number)
-        yield from (_mended(value, line, notes) for value in values)
+        yield from (slim(_mended(value, line, notes), len(line)) for value in values)
 
 
 def _whole(lines: list[tuple[int, str]], name: str, notes: NotesTaken) -> Any:
@@ -252,7 +280,7 @@ def _whole(lines: list[tuple[int, str]], name: str, notes: NotesTaken) -> Any:
 def _rows_after_a_bad_start(lines: list[tuple[int, str]], notes: NotesTaken) -> list[Any]:
     """The rows of a JSON Lines file whose first line is torn; empty if most lines aren't rows."""
     whole = sum(line.startswith("{") and not _values(line)[1] for _, line in lines)
-    return list(_rows(iter(lines), notes)) if whole * 2 >= len(lines) else []
+    return Rows(_rows(iter(lines), notes)) if whole * 2 >= len(lines) else []
 
 
 def _complain(text: str, rest: str, lines: list[tuple[int, str]], name: str) -> NoReturn:

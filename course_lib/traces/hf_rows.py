@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from course_lib.traces import openai_chat
-from course_lib.traces.chat import as_json, bytes_in, kind_of
+from course_lib.traces.chat import as_json, kind_of
+from course_lib.traces.media import bytes_in
 from course_lib.traces.openai_chat import is_message, is_message_list
 from course_lib.traces.wording import NotesTaken
 from course_lib.transcript import Transcript

@@ -22,6 +22,7 @@ from course_lib.traces.chat import (
     tool_schemas,
     transcript,
 )
+from course_lib.traces.rows import taken
 from course_lib.traces.wording import NotesTaken
 from course_lib.transcript import Transcript
 
@@ -29,7 +30,7 @@ NAME = "OpenAI chat"
 
 ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")}
 ROLES |= {"function": "tool", "human": "user", "ai": "assistant", "model": "assistant"}
-CARRIES = (
+CARRIES = {
     "content",
     "tool_calls",
     "function_call",
@@ -37,7 +38,7 @@ CARRIES = (
     "audio",
     "reasoning",
     "reasoning_content",
-)
+}
 
 # Where a list of messages usually stands; what the model was really sent comes first.
 USUAL_KEYS = (
@@ -51,7 +52,9 @@ USUAL_KEYS = (
     "dialogue",
     "trajectory",
 )
-ANSWER_KEYS = ("fncall_response", "response", "output", "completion", "response_body", "body")
+ANSWER_KEYS = (
+    "fncall_response", "response", "output", "outputs", "completion", "response_body", "body",
+)  # fmt: skip
 RESULT_ID_KEYS = ("tool_call_id", "toolCallId", "call_id", "tool_call_ids")
 REASONING_KEYS = ("reasoning", "thinking")
 
@@ -93,9 +96,10 @@ def read(document: Any) -> list[Transcript]:
         if messages:
             notes.add(ANSWER_ADDED)
         messages.append(answer)
-    model, tools = find_value(document, "model", str), find_tools(document)
+    known = {**_completion(document), **document}
+    model, tools = find_value(known, "model", str), find_tools(document)
     kind = "response" if not rows else "request" if answer or tools or model else "messages"
-    usage = find_value(document, "usage", dict)
+    usage = find_value(known, "usage", dict)
     return [
         transcript(messages, f"OpenAI chat {kind}", notes, tools=tools, model=model, usage=usage)
     ]
@@ -106,7 +110,7 @@ def read(document: Any) -> list[Transcript]:
 
 def is_message(row: Any) -> bool:
     """True for an object with one of chat's roles and something to say."""
-    return isinstance(row, dict) and role_of(row) in ROLES and any(key in row for key in CARRIES)
+    return isinstance(row, dict) and role_of(row) in ROLES and not CARRIES.isdisjoint(row)
 
 
 def role_of(row: dict[str, Any]) -> str:
@@ -161,17 +165,21 @@ def find_answer(document: dict[str, Any], notes: NotesTaken) -> dict[str, Any] |
     return None
 
 
-def _choices(value: Any, depth: int = 2) -> list[Any]:
-    """The `choices` of a chat completion, which may stand under the keys that name an answer."""
+def _choices(document: dict[str, Any]) -> list[Any]:
+    return _completion(document).get("choices", [])
+
+
+def _completion(value: Any, depth: int = 2) -> dict[str, Any]:
+    """The chat completion in an object, which may stand under the keys that name an answer."""
     value = as_json(value)
     if not isinstance(value, dict):
-        return []
+        return {}
     choices = value.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     if isinstance(first, dict) and isinstance(first.get("message"), dict):
-        return choices
-    inner = (_choices(value.get(key), depth - 1) for key in ANSWER_KEYS if depth)
-    return next(filter(None, inner), [])
+        return value
+    inner = (_completion(value.get(key), depth - 1) for key in ANSWER_KEYS if depth)
+    return next(filter(None, inner), {})
 
 
 def _same(last: list[Message], answer: Message) -> bool:
@@ -201,7 +209,7 @@ def find_tools(document: dict[str, Any]) -> tuple[dict[str, Any], ...]:
 def read_rows(rows: list[Any], notes: NotesTaken) -> list[Message]:
     """The messages that rows of chat are; what isn't one is noted."""
     messages = []
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(taken(rows), 1):
         if is_message(row):
             messages.append(read_message(row, notes))
         elif isinstance(row, dict) and role_of(row):
@@ -218,6 +226,7 @@ def read_message(row: dict[str, Any], notes: NotesTaken) -> Message:
     content, reasoning = read_content(_said_once(row), notes)
     message["content"] = content
     _move_reasoning(message, reasoning)
+    _move_speech(message, notes)
     _move_pictures(message, notes)
     calls = _read_calls(message, notes)
     message.pop("tool_calls", None)
@@ -246,6 +255,19 @@ def _move_reasoning(message: Message, reasoning: str) -> None:
     texts = dict.fromkeys(to_text(text) for text in found if text)
     if texts:
         message["reasoning_content"] = "\n\n".join(texts)
+
+
+def _move_speech(message: Message, notes: NotesTaken) -> None:
+    """What the model said aloud: its words become the content, its sound a size."""
+    spoken = message.get("audio")
+    if not isinstance(spoken, dict) or not isinstance(spoken.get("data"), str):
+        return
+    del message["audio"]
+    words, sound = spoken.get("transcript"), media_note(spoken["data"], notes, "audio")
+    said = [{"type": "text", "text": words}] if isinstance(words, str) and words else []
+    content = message["content"] or []
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    message["content"] = [*parts, *said, sound]
 
 
 def _move_pictures(message: Message, notes: NotesTaken) -> None:

@@ -16,6 +16,7 @@ HOLDERS = {
 STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "startTimeUnix")
 TIMES = ("timeUnixNano", "time_unix_nano", "timestamp", "observedTimeUnixNano")
 DEEPEST = 8
+COLUMN = "attributes."  # before the names of attributes that are columns of a table
 
 
 @dataclass
@@ -59,15 +60,18 @@ def _raw_spans(value: Any, depth: int) -> Iterator[dict[str, Any]]:
 
 def _is_span(row: dict[str, Any]) -> bool:
     """True for an object with a span's attributes and its place in a trace or its time."""
-    if "attributes" not in row and "tags" not in row and not _flat(row):
+    if "attributes" not in row and "tags" not in row and not any(map(_is_column, row)):
         return False
     return any(_trace_of(row)) or any(key in row for key in STARTS)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
     """The attributes of a row of a table, in which each is a column."""
-    start = "attributes."
-    return {key.removeprefix(start): row[key] for key in row if key.startswith(start)}
+    return {key.removeprefix(COLUMN): row[key] for key in row if _is_column(key)}
+
+
+def _is_column(key: str) -> bool:
+    return key.startswith(COLUMN)
 
 
 def _is_record(row: dict[str, Any]) -> bool:

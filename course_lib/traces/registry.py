@@ -37,6 +37,8 @@ from course_lib.traces import (
     vercel,
 )
 from course_lib.traces.chat import as_json
+from course_lib.traces.progress import Told, part, silent
+from course_lib.traces.rows import Rows, taken
 from course_lib.traces.wording import NotesTaken, listed
 from course_lib.transcript import Transcript
 
@@ -70,6 +72,8 @@ FAMILIES = (
     openai_chat,
 )
 
+KNOWN = 0.5  # the share of the work that is done when it is known who reads a long log
+
 # How far below the top of a file runs are looked for.
 DEEPEST = 5
 
@@ -79,16 +83,18 @@ NOTHING_IN_ROW = (
 )
 
 
-def read_document(document: Any) -> tuple[list[Transcript], tuple[str, ...]]:
+def read_document(document: Any, told: Told = silent) -> tuple[list[Transcript], tuple[str, ...]]:
     """The runs in a document, and notes on the parts of it without one. Both empty for none.
 
     A document that no family knows is searched: each of its rows or values may be a document. A
     list in which fewer than half of the rows are understood isn't understood at all, since a
-    run that is read in part looks like a whole one.
+    run that is read in part looks like a whole one. `told` hears what share of the work is done.
     """
     notes = NotesTaken()
     document = as_json(document)
-    runs = _runs(document, DEEPEST, notes)
+    if isinstance(document, Rows):
+        document.told = part(told, KNOWN, 1)
+    runs = _runs(document, DEEPEST, notes, part(told, 0, KNOWN))
     if not runs and isinstance(document, dict):
         runs = _runs([document], 0, notes)
     return runs, notes.sentences() if runs else ()
@@ -99,15 +105,16 @@ def understood() -> str:
     return listed([family.NAME for family in reversed(FAMILIES)], most=len(FAMILIES))
 
 
-def _runs(document: Any, depth: int, notes: NotesTaken) -> list[Transcript]:
-    for family in FAMILIES:
+def _runs(document: Any, depth: int, notes: NotesTaken, told: Told = silent) -> list[Transcript]:
+    for number, family in enumerate(FAMILIES):
+        told(number / len(FAMILIES))
         if family.recognise(document):
             return family.read(document)
     if not depth or not isinstance(document, dict | list):
         return []
     if isinstance(document, dict):
         return [run for value in document.values() for run in _runs(value, depth - 1, notes)]
-    found = [_runs(row, depth - 1, notes) for row in document]
+    found = [_runs(row, depth - 1, notes) for row in taken(document)]
     without = [number for number, runs in enumerate(found, 1) if not runs]
     if len(without) * 2 > len(found):
         return []

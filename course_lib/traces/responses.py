@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,7 @@ CALLS = {
 }
 OUTPUTS = {f"{call}_output" for call in CALLS} | {"tool_search_output"}
 OTHER_ITEMS = {"reasoning", "item_reference", "compaction", "mcp_list_tools"}
+ITEMS = CALLS | OUTPUTS | OTHER_ITEMS
 PART_KINDS = {"input_text", "output_text", "input_image", "input_file"}
 # What frames a call and isn't the call's arguments.
 FRAME = {"type", "id", "call_id", "status", "name", "metadata", "result"}
@@ -101,7 +102,7 @@ def _is_said(item: Any) -> bool:
 
 def _is_item(item: Any) -> bool:
     """True for what only Responses has: a typed item, or a message with its kinds of parts."""
-    if kind_of(item) in CALLS | OUTPUTS | OTHER_ITEMS:
+    if kind_of(item) in ITEMS:
         return True
     content = item.get("content") if _is_said(item) else None
     return isinstance(content, list) and any(kind_of(part) in PART_KINDS for part in content)
@@ -164,7 +165,7 @@ def _as_part(part: Any) -> dict[str, Any]:
     return {"type": "text", "text": part} if isinstance(part, str) else part
 
 
-def read_items(items: list[Any], notes: NotesTaken) -> list[Message]:
+def read_items(items: Iterable[Any], notes: NotesTaken) -> list[Message]:
     """The messages that the items are: what the model thinks, says and calls at once is one."""
     entries: list[_Turn | Message] = []
     for item in items:

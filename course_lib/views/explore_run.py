@@ -147,8 +147,11 @@ class RunExplorer(LiveExplorer[RunState]):
 
     def _pin(self, at: int) -> w.Checkbox:
         pin = self.scene.proposed[at]
-        name = pin.value if len(pin.value) <= 20 else pin.value[:19] + "…"
+        shared = [p.value for p in self.scene.proposed[:at] if p.group == pin.group]
+        name = _short(pin.value, 12 if shared else 20)
+        name += f" (with {_short(shared[0], 9)})" if shared else ""
         tip = f"{pin.value}: missed {pin.missed} times, up to {pin.distance} groups back"
+        tip += f"; in one turn group with {', '.join(shared)}" if shared else ""
         layout = w.Layout(width="206px", height="28px")
         box = w.Checkbox(False, description=name, indent=False, tooltip=tip, layout=layout)
 
@@ -169,6 +172,10 @@ class RunExplorer(LiveExplorer[RunState]):
 
     def _right(self) -> list[Any]:
         return [self.shape, self.picture]
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _controls(scene: OwnRunScene, state: RunState) -> dict[str, Any]:

@@ -13,17 +13,19 @@ from course_lib.plans import (
     FAR,
     KEEP,
     MISSED,
+    Candidate,
     Tried,
     attempt,
+    budget_for,
     candidates,
     end_of,
     needed_window,
     start_of_end,
+    windowed,
     with_pins,
 )
 from course_lib.reuses import Pin, Reuse, forms_of, reuse
 from course_lib.shapes import WINDOWS, Shape, shape_of
-from course_lib.trimming import sliding_window
 from course_lib.values import normal_form
 from course_lib.views import parts
 from course_lib.views.parts import Block, Curve, Line, Readout, TotalsRow
@@ -122,12 +124,13 @@ class OwnRunScene:
 
     def techniques(self, state: RunState) -> list[Tried]:
         """All techniques; the windows follow the state, the others are as a plan sets them."""
-        budget = 2 * (self.shape.fixed + self.needed * max(self.shape.per_step, 1))
+        budget = budget_for(self.shape, self.needed, NO_LIMIT)
         tried = []
-        for name, setting, policy in candidates(state.window, budget, self.tools):
-            key = (name, state.window if name == "sliding window" else None, frozenset())
-            tried.append(self._attempt(key, name, setting, policy, self.end))
-            if name == "sliding window":
+        for each in candidates(state.window, budget, self.tools):
+            slides = each.name == "sliding window"
+            key = (each.name, state.window if slides else None, frozenset())
+            tried.append(self._attempt(key, each, self.end))
+            if slides:
                 tried.append(self._with_pins(state))
         return tried
 
@@ -142,17 +145,18 @@ class OwnRunScene:
         return [self.proposed[at] for at in sorted(state.pins)]
 
     def _with_pins(self, state: RunState) -> Tried:
-        setting, policy = f"sliding_window({state.window})", sliding_window(state.window)
         key = ("window and pins", state.window, state.pins)
         marked = end_of(with_pins(self.messages, self.pins(state)), self.start)
-        return self._attempt(key, "window and pins", setting, policy, marked)
+        return self._attempt(key, windowed("window and pins", state.window), marked)
 
-    def _attempt(self, key: tuple[Any, ...], *technique: Any) -> Tried:
+    def _attempt(
+        self, key: tuple[Any, ...], candidate: Candidate, messages: Sequence[Message]
+    ) -> Tried:
         if key not in self._tried:
             if len(self._tried) >= REMEMBERED:
                 self._tried.clear()
             rest = (self.tools, self.reuse_here, PRESETS, NO_LIMIT, CHECKED)
-            self._tried[key] = attempt(*technique, *rest)
+            self._tried[key] = attempt(candidate, messages, *rest)
         return self._tried[key]
 
     def make_ready(self, state: RunState) -> None:
