@@ -25,13 +25,7 @@ USUAL_PLACES = (
 
 
 # The longest files begin first, so that no worker is left alone with one at the end.
-LONGEST = (
-    "test_browser_lessons",
-    "test_classroom",
-    "test_browser",
-    "test_nbgrader",
-    "test_release",
-)
+LONGEST = ("test_browser_lessons", "test_browser", "test_release")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -811,7 +811,9 @@ def test_what_was_seen(write, data, words):
     assert words in refusal(write(data))
 
 
-@pytest.mark.parametrize("data", [b"", b"  \n\n", b"\xef\xbb\xbf", b"\xff\xfe", gzip.compress(b"", mtime=0)])
+@pytest.mark.parametrize(
+    "data", [b"", b"  \n\n", b"\xef\xbb\xbf", b"\xff\xfe", gzip.compress(b"", mtime=0)]
+)
 def test_an_empty_file(write, data):
     assert refusal(write(data)) == "run.json is empty."
 

@@ -43,7 +43,7 @@ def recognise(document: Any) -> bool:
         return is_message_list(document) and _has_blocks(document)
     if not isinstance(document, dict):
         return False
-    if _is_answer(document):
+    if _is_answer(document) and "stop_reason" in document:
         return True
     rows = find_messages(document) or []
     if _has_blocks([*rows, *_answers(document)]):
@@ -90,9 +90,8 @@ def _has_blocks(rows: list[Any]) -> bool:
 
 
 def _is_answer(document: dict[str, Any]) -> bool:
-    """True for an answer of the interface that stands alone."""
-    written = document.get("type") == "message" and isinstance(document.get("content"), list)
-    return written and is_message(document) and "stop_reason" in document
+    """True for an answer that stands alone."""
+    return document.get("type") == "message" and is_message(document)
 
 
 def _answers(document: dict[str, Any]) -> list[dict[str, Any]]:

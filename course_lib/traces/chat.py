@@ -21,14 +21,6 @@ TEXT_PARTS = {"text", "input_text", "output_text", "summary_text", "reasoning_te
 REASONING_PARTS = {"thinking", "reasoning", "redacted_thinking"}
 KEPT_PARTS = {"refusal", "image_url", "input_audio", "file"}
 
-# What programs write down beside a message and no model reads: its tokens would be counted.
-BOOKKEEPING = {
-    "action", "agent", "annotations", "created_at", "extra", "finish_reason", "id",
-    "internal_chat_message_metadata_passthrough", "logprobs", "message_type", "metadata", "metrics",
-    "model", "modelInfo", "phase", "provider_specific_fields", "response_metadata", "stop_details",
-    "stop_reason", "stop_sequence", "thought", "timestamp", "ts", "turn_idx", "usage",
-}  # fmt: skip
-
 BYTES_LEFT_OUT = (
     "An image or file is kept as a marker with its size; its bytes are left out.",
     "{n} images or files are kept as markers with their sizes; their bytes are left out.",
@@ -437,9 +429,8 @@ def transcript(
     usage: Any = None,
 ) -> Transcript:
     """A transcript of messages in the OpenAI shape, with its ids in order and its notes."""
-    messages = [_sent(message) for message in with_ids(messages, notes)]
     return Transcript(
-        messages,
+        with_ids(messages, notes),
         name=name,
         format=format,
         notes=notes.sentences(),
@@ -447,13 +438,6 @@ def transcript(
         model=model if isinstance(model, str) else None,
         usage=usage if isinstance(usage, dict) else None,
     )
-
-
-def _sent(message: Message) -> Message:
-    """The message without what was never sent."""
-    if BOOKKEEPING.isdisjoint(message):
-        return message
-    return {key: value for key, value in message.items() if key not in BOOKKEEPING}
 
 
 def with_notes(runs: list[Transcript], notes: NotesTaken) -> list[Transcript]:
