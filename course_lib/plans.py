@@ -246,13 +246,13 @@ def candidates(window: int, budget: int, tools: Sequence[dict[str, Any]] | None)
             "water marks",
             f"high_low({budget})",
             f"above {high:,} tokens the oldest turn groups go, down to {low:,}",
-            high_low(budget, tools=tools),
+            forgiving(high_low(budget, tools=tools)),
         ),
         Candidate(
             "water marks, summary",
             f"high_low({budget}, summarize=structured)",
             "the same, with a summary of what goes",
-            high_low(budget, summarize=structured, tools=tools),
+            forgiving(high_low(budget, summarize=structured, tools=tools)),
         ),
         Candidate(
             "rolling summary",
@@ -287,7 +287,7 @@ def attempt(
     checked: int = 50,
 ) -> Tried:
     """One technique on the run; at most so many of its prompts are `checked` for their validity."""
-    run = replay(messages, forgiving(candidate.policy), tools=tools)
+    run = replay(messages, candidate.policy, tools=tools)
     answers, summaries = answer_tokens(messages), summary_calls(run)
     missed = found.missed_by(run)
     return Tried(

@@ -247,6 +247,13 @@ def test_a_run_that_the_context_manager_cannot_take_is_said_and_the_rest_is_ther
     assert len(made.tried) >= 6
 
 
+@pytest.mark.parametrize("model_window", [2_000, 700])
+def test_a_budget_that_is_too_small_for_the_context_manager_is_said(model_window):
+    made = plan(coding_run(), model_window=model_window)
+    assert "context manager" not in [each.name for each in made.tried]
+    assert f"{model_window:,}" in made.fault and escape(made.fault) in made.html()
+
+
 @pytest.mark.parametrize("model_window", [8_000, 6_000])
 def test_a_small_model_bounds_every_figure_that_one_would_paste(model_window):
     made = plan(coding_run(), model_window=model_window)
