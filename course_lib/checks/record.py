@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from course_lib.setup.saving import save
+
 State = dict[str, Any]
 EXERCISE = {"status": "not attempted", "points": 0, "attempts": 0, "hints": 0}
 QUESTION = {"first": "", "right": False, "tries": 0}
@@ -86,7 +88,8 @@ def _change(part: str, name: str, blank: State, change: Callable[[State], State]
             raise OSError("no place for a file")
         with _locked(path):
             _put_bad_aside(path)
-            _write(path, changed(load()))
+            text = json.dumps(changed(load()), indent=1, sort_keys=True) + "\n"
+            save(path, text.encode("utf-8"))
         _memory.clear()
     except OSError:
         _memory.update(changed(load()))
@@ -131,27 +134,6 @@ def _fits(entry: Any, blank: State) -> bool:
 def _put_bad_aside(path: Path) -> None:
     if path.is_file() and _read(path) is None:
         os.replace(path, path.parent / f"{path.name}.bad")
-
-
-def _write(path: Path, state: State) -> None:
-    new = path.parent / f"{path.name}.{os.getpid()}.new"
-    new.write_text(json.dumps(state, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    try:
-        _replace(new, path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
-
-
-def _replace(new: Path, path: Path, attempts: int = 20) -> None:
-    for left in reversed(range(attempts)):
-        try:
-            return os.replace(new, path)
-        except PermissionError:
-            # Windows refuses while another kernel reads the file.
-            if not left or os.name != "nt":
-                raise
-            time.sleep(0.01)
 
 
 @contextmanager

@@ -12,12 +12,13 @@ import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from course_lib.setup.saving import save
 
 FOLDERS = ("notebooks", "exercises")
 MEMORY = ".course.json"
@@ -190,12 +191,5 @@ def _memory(laid: Laid) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write all of a file or nothing: whoever looks, or cuts this off, meets no half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        new.write_bytes(data)
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    save(path, data)

@@ -15,7 +15,6 @@ import hashlib
 import io
 import os
 import re
-import secrets
 import sys
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ from nbformat import NotebookNode
 
 from course_lib.messages import CourseError
 from course_lib.setup.environment import MEGABYTES, ROOT
+from course_lib.setup.saving import save
 from course_lib.workshop.build import make_exercise
 
 FOLDER = "short-term-memory-course"
@@ -134,13 +134,7 @@ def replace(out: Path, data: bytes) -> None:
         )
     if not out.parent.is_dir():
         raise ReleaseError(f"There is no folder {out.parent} to write {out.name} to.")
-    new = out.with_name(f".{out.name}.{secrets.token_hex(4)}.part")
-    try:
-        new.write_bytes(data)
-        os.replace(new, out)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    save(out, data)
 
 
 def _is_release(path: Path) -> bool:
