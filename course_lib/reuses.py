@@ -110,14 +110,8 @@ class Reuse:
         for use in self.uses:
             if use.distance > window:
                 far[key(use)].append(use)
-        whole = {
-            part
-            for _, value in far
-            for words in [value.split()]
-            if len(words) > 1
-            for part in words
-        }
-        pins = [_pin(uses) for (_, value), uses in far.items() if value not in whole]
+        halves = {part for _, value in far if " " in value for part in value.split()}
+        pins = [_pin(uses) for (_, value), uses in far.items() if value not in halves]
         return sorted(pins, key=lambda pin: (-pin.missed, pin.tokens, pin.source))[:most]
 
     def missed_by(self, run: Run) -> list[Use]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from course_lib.setup.environment import ROOT, child_environment, ensure
+from course_lib.setup.environment import ROOT, child_environment
 
 FOLDERS = ("tests", "notebooks", "solutions")
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/nbval.cfg")
@@ -43,7 +44,7 @@ def quiet_environment(python: Path, scratch: Path) -> dict[str, str]:
 
 def main(arguments: list[str]) -> int:
     """Run pytest and give back its exit code; its closing line is the last one printed."""
-    python = ensure("test")
+    python = Path(sys.executable)  # the command has seen to what it needs
     with tempfile.TemporaryDirectory(prefix="course-", ignore_cleanup_errors=True) as scratch:
         env = quiet_environment(python, Path(scratch))
         # matplotlib lists the fonts at its first import and warns where that takes long; a

@@ -54,10 +54,12 @@ def _opened(what: str) -> Any:
     # Loaded here: most files are read before a bar is due.
     if _in_notebook():
         from tqdm.notebook import tqdm
+
+        off = False
     else:
         from tqdm import tqdm
-    # A bar on a terminal switches itself off where the errors go to a file.
-    off = False if _in_notebook() else None
+
+        off = None  # on a terminal it shows itself; where the errors go to a file it doesn't
     return tqdm(total=100, desc=what, leave=False, bar_format=FORMAT, disable=off)
 
 
